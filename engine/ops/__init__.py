@@ -1,0 +1,1 @@
+"""The table of operations: see table.py for what a row is."""
