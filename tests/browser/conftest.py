@@ -1,0 +1,221 @@
+"""A real server, a real Chromium, and pages that fail their test when the browser complains.
+
+The server is `python -m app` in a process of its own; the browser is the machine's (`make browser` finds or installs
+it) and is never skipped. Override `theme`, `viewport` with `pytest.mark.parametrize`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+START_SECONDS = 60
+STOP_SECONDS = 10
+TIMEOUT_MS = 15_000
+THEMES = ("light", "dark")
+CHROMIUM_FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-quic",
+    "--no-first-run",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests run last: quick failures come first, and Playwright's event loop, which stays in the main thread
+    once it was started, is in no other test's way."""
+    here = Path(__file__).parent
+    items.sort(key=lambda item: here in item.path.parents)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a running site, such as `http://127.0.0.1:40123`; stopped by SIGTERM at the end."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    log = tmp_path_factory.mktemp("server") / "output.txt"
+    environment = os.environ | {"HOST": "127.0.0.1", "PORT": str(port), "OMP_NUM_THREADS": "1"}
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "app"], cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT
+        )
+    try:
+        _wait_until_ready(process, f"{address}/readyz", log)
+        yield address
+    finally:
+        process.terminate()
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            pytest.fail(f"the server had not stopped {STOP_SECONDS} s after SIGTERM:\n{log.read_text()}")
+
+
+def _wait_until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(url, timeout=2):
+                return
+        except (urllib.error.URLError, TimeoutError, ConnectionError):
+            time.sleep(0.1)
+    pytest.fail(f"the server did not become ready at {url} (exit code {process.poll()}):\n{log.read_text()}")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One headless Chromium for all tests: the program that CHROMIUM names, else the machine's `chromium`."""
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if not path:
+        pytest.fail("the browser tests need Chromium: run `make browser`, or name one with CHROMIUM=/path/to/chromium")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_FLAGS))
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def theme() -> str:
+    """The reader's colour scheme: `light` or `dark`."""
+    return "light"
+
+
+@pytest.fixture
+def viewport() -> tuple[int, int]:
+    """Width and height of the window, px."""
+    return (1024, 768)
+
+
+@pytest.fixture
+def expected_errors() -> list[str]:
+    """Regular expressions of complaints that a test provokes on purpose; it appends them before it does."""
+    return []
+
+
+@dataclass
+class Complaints:
+    """What the browser objected to on the pages of one test."""
+
+    server: str
+    found: list[str] = field(default_factory=list)
+
+    def watch(self, page: Page) -> None:
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.found.append(f"script error: {error}"))
+        page.on("request", self._request)
+        page.on("requestfailed", self._failed)
+        page.on("response", self._response)
+
+    def _console(self, message: ConsoleMessage) -> None:
+        # A failed response is reported with its address by `_response`.
+        if message.type in ("error", "warning") and not message.text.startswith("Failed to load resource"):
+            self.found.append(f"console {message.type}: {message.text}")
+
+    def _request(self, request: Request) -> None:
+        if not request.url.startswith((f"{self.server}/", "data:", "blob:", "about:")):
+            self.found.append(f"request to another host: {request.url}")
+
+    def _failed(self, request: Request) -> None:
+        # A page that leaves, or a script that cancels, aborts its own requests.
+        if request.failure != "net::ERR_ABORTED":
+            self.found.append(f"request failed: {request.method} {request.url}: {request.failure}")
+
+    def _response(self, response: Response) -> None:
+        if response.status >= 400:
+            self.found.append(f"status {response.status}: {response.request.method} {response.url}")
+
+
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture
+def new_page(
+    server: str, browser: Browser, theme: str, viewport: tuple[int, int], expected_errors: list[str]
+) -> Iterator[OpenPage]:
+    """Makes a page in a context of its own: `new_page(reduced_motion="reduce")`; options as Playwright names them.
+
+    Addresses are relative to the server. When the test ends, a console error or warning, an uncaught exception, a
+    failed request, a status of 400 or more, or a request to another host fails it, unless it is in `expected_errors`.
+    """
+    complaints = Complaints(server)
+    contexts = []
+
+    def make(**options: Any) -> Page:
+        width, height = viewport
+        defaults = {
+            "base_url": server,
+            "color_scheme": theme,
+            "viewport": {"width": width, "height": height},
+            "locale": "en-GB",
+            "timezone_id": "UTC",
+            "service_workers": "block",
+        }
+        context = browser.new_context(**(defaults | options))
+        context.set_default_timeout(TIMEOUT_MS)
+        context.on("page", complaints.watch)
+        contexts.append(context)
+        return context.new_page()
+
+    yield make
+    for context in contexts:
+        context.close()
+    unexpected = [text for text in complaints.found if not any(re.search(known, text) for known in expected_errors)]
+    assert not unexpected, "the browser complained:\n" + "\n".join(unexpected)
+
+
+@pytest.fixture
+def page(new_page: OpenPage) -> Page:
+    """A page with scripts on."""
+    return new_page()
+
+
+@pytest.fixture
+def no_script_page(new_page: OpenPage) -> Page:
+    """A page with scripts off."""
+    return new_page(java_script_enabled=False)
+
+
+@pytest.fixture(scope="session")
+def axe() -> Callable[[Page], None]:
+    """`axe(page)` asserts that axe-core, all its rules on, finds nothing on the page as it stands."""
+    source = (ROOT / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
+
+    def check(page: Page) -> None:
+        if not page.evaluate("() => 'axe' in window"):
+            page.evaluate(source)
+        violations = page.evaluate("() => axe.run(document).then((found) => found.violations)")
+        assert not violations, f"axe on {page.url}:\n" + "\n".join(map(_written, violations))
+
+    return check
+
+
+def _written(violation: dict[str, Any]) -> str:
+    """One violation of axe, with the elements that it is about and what would mend each."""
+    lines = [f"{violation['impact']}: {violation['id']}: {violation['help']}"]
+    for node in violation["nodes"]:
+        summary = " ".join(node["failureSummary"].split())
+        lines.append(f"    {json.dumps(node['target'])} {node['html'][:160]}\n        {summary}")
+    return "\n".join(lines)
