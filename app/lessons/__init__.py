@@ -1,0 +1,69 @@
+"""What a lesson is, and how lessons are found: every module of this package that holds a LESSON is one.
+
+A lesson's slug is its module's name, its template (templates/lessons/<slug>.html), its script, where it has one
+(static/lessons/<slug>.js), and its address (/lessons/<slug>).
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from app.exercise import Exercise
+    from engine.models import Model
+    from engine.trace import Trace
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One lesson: its place in the course, the model it runs, the numbers of its text and its exercises.
+
+    title, part, order: the heading; the part of the course; the place within the course, from 1.
+    summary:   one or two sentences for lists.
+    model:     a name in engine.models.catalogue().
+    request:   the lesson's default request in the API's form, over the model's defaults; it is the baseline.
+    examples:  further default rows, each {"x": [...], "target": number}, taken in order as the reader adds rows.
+    script:    the name of a script of its own in static/lessons, or None.
+    data:      (model, request, trace of the run shown) -> plain JSON data: every number that the text shows and the stage
+               does not; it stands at page["lesson"]["data"].
+    exercises: seed -> the exercises, numbered from 1; the same seed gives the same exercises.
+    """
+
+    slug: str
+    title: str
+    part: str
+    order: int
+    summary: str
+    model: str
+    request: Mapping[str, Any] = field(default_factory=dict)
+    examples: tuple[Mapping[str, Any], ...] = ()
+    script: str | None = None
+    data: Callable[[Model, Mapping[str, Any], Trace], dict[str, Any]] | None = None
+    exercises: Callable[[int], tuple[Exercise, ...]] | None = None
+
+
+@functools.cache
+def catalogue() -> Mapping[str, Lesson]:
+    """Every lesson by slug, in the order of the course.
+
+    Raises ValueError where a lesson's slug is not its module's name or two lessons claim one place.
+    """
+    found = []
+    for module in pkgutil.iter_modules(__path__, f"{__name__}."):
+        lesson = getattr(importlib.import_module(module.name), "LESSON", None)
+        if lesson is None:
+            continue
+        expected = module.name.rpartition(".")[2]
+        if lesson.slug != expected:
+            raise ValueError(f"expected the slug {expected!r} in {module.name}; got {lesson.slug!r}")
+        found.append(lesson)
+    found.sort(key=lambda lesson: lesson.order)
+    for earlier, later in zip(found, found[1:], strict=False):
+        if earlier.order == later.order:
+            raise ValueError(f"expected one lesson at place {later.order}; got {earlier.slug!r} and {later.slug!r}")
+    return {lesson.slug: lesson for lesson in found}
