@@ -1,0 +1,59 @@
+"""Numbers as people read them."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app import numbers
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (5.5, "5.5"),
+        (5.0, "5"),
+        (5, "5"),
+        (-3.5, "−3.5"),
+        (-0.0, "0"),
+        (0.01125, "0.01125"),
+        (0.98876953125, "0.9888"),
+        (7.9003125, "7.9"),
+        (123456.0, "123456"),
+        (12345678.0, "1.235e7"),
+        (-1e-7, "−1e−7"),
+        (math.inf, "+∞"),
+        (-math.inf, "−∞"),
+        (math.nan, "NaN"),
+        (None, "no value"),
+    ],
+)
+def test_text_is_exact_while_short_else_four_significant_digits(value, shown):
+    assert numbers.text(value) == shown
+
+
+def test_html_keeps_the_exact_value_beside_the_text():
+    assert numbers.html(-7.9003125) == '<data class="n" value="-7.9003125">−7.9</data>'
+
+
+def test_html_says_what_is_no_ordinary_number():
+    assert numbers.html(math.nan) == '<data class="n nan" value="NaN">NaN</data>'
+    assert numbers.html(-math.inf) == '<data class="n inf" value="-Infinity">−∞</data>'
+    assert numbers.html(None) == '<span class="n none">no value</span>'
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_exact_text_reads_back_as_the_same_number(value):
+    assert float(numbers.exact(value)) == value
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_shown_text_is_within_half_a_unit_of_the_fourth_digit(value):
+    shown = float(numbers.text(value).replace("−", "-"))
+    assert math.isclose(shown, value, rel_tol=5.1e-4, abs_tol=5e-324)
+
+
+@pytest.mark.parametrize(("value", "expected"), [(2, "pos"), (-0.5, "neg"), (0.0, "zero"), (math.nan, ""), (None, "")])
+def test_sign_names_the_class(value, expected):
+    assert numbers.sign(value) == expected
