@@ -121,7 +121,7 @@ def exercises(slug: str, seed: int = 0) -> tuple[Exercise, ...]:
         raise ValueError(f"expected a lesson, one of {', '.join(lessons.catalogue())}; got {shorten(slug)!r}")
     if not 0 <= seed <= MAX_SEED:
         raise ValueError(f"expected a seed from 0 to {MAX_SEED}; got {seed}")
-    return lesson.exercises(seed) if lesson.exercises else ()
+    return lesson.exercises(seed)
 
 
 def check(slug: str, n: int, answer: str, seed: int = 0) -> Verdict:

@@ -15,8 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from app.exercise import Exercise
-    from engine.models import Model
     from engine.trace import Trace
+
+
+def no_prose(trace: Trace, baseline: Trace) -> Mapping[str, Any]:  # noqa: ARG001
+    """For a lesson whose text shows no numbers."""
+    return {}
+
+
+def no_exercises(seed: int) -> tuple[Exercise, ...]:  # noqa: ARG001
+    """For a lesson without a check."""
+    return ()
 
 
 @dataclass(frozen=True)
@@ -29,9 +38,9 @@ class Lesson:
     request:   the lesson's default request in the API's form, over the model's defaults; it is the baseline.
     examples:  further default rows, each {"x": [...], "target": number}, taken in order as the reader adds rows.
     script:    the name of a script of its own in static/lessons, or None.
-    data:      (model, request, trace of the run shown) -> plain JSON data: every number that the text shows and the stage
-               does not; it stands at page["lesson"]["data"].
-    exercises: seed -> the exercises, numbered from 1; the same seed gives the same exercises.
+    prose:     (trace of the run shown, baseline trace) -> plain JSON data with the numbers of the text: `page.prose`.
+    exercises: seed -> the exercises, numbered from 1; the same seed gives the same ones (app.exercise marks answers).
+    plane:     whether the page draws the prediction over the plane of the two inputs.
     """
 
     slug: str
@@ -43,8 +52,9 @@ class Lesson:
     request: Mapping[str, Any] = field(default_factory=dict)
     examples: tuple[Mapping[str, Any], ...] = ()
     script: str | None = None
-    data: Callable[[Model, Mapping[str, Any], Trace], dict[str, Any]] | None = None
-    exercises: Callable[[int], tuple[Exercise, ...]] | None = None
+    prose: Callable[[Trace, Trace], Mapping[str, Any]] = no_prose
+    exercises: Callable[[int], tuple[Exercise, ...]] = no_exercises
+    plane: bool = False
 
 
 @functools.cache
