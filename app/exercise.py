@@ -115,7 +115,7 @@ class Verdict:
 
 
 def exercises(slug: str, seed: int = 0) -> tuple[Exercise, ...]:
-    """A lesson's exercises in the variant that the seed names. Raises ValueError for an unknown lesson or a bad seed."""
+    """A lesson's exercises in the seed's variant. Raises ValueError for an unknown lesson or a bad seed."""
     lesson = lessons.catalogue().get(slug)
     if lesson is None:
         raise ValueError(f"expected a lesson, one of {', '.join(lessons.catalogue())}; got {shorten(slug)!r}")
@@ -160,7 +160,9 @@ def read_number(text: str) -> Fraction:
     return top / bottom
 
 
-_VARIANTS = str.maketrans(dict.fromkeys("\u2212\u2013\u2014\u2010\u2011\u2012\ufe63\uff0d", "-") | dict.fromkeys("\u2044\u2215\u00f7", "/"))
+_MINUSES = "\u2212\u2010\u2011\u2012\u2013\u2014\ufe63\uff0d"
+_SLASHES = "\u2044\u2215\u00f7"
+_VARIANTS = str.maketrans(dict.fromkeys(_MINUSES, "-") | dict.fromkeys(_SLASHES, "/"))
 _DECIMAL = r"(?:\d+[.,]?\d*|[.,]\d+)"
 _NUMBER = re.compile(
     rf"(?P<top>[+-]?{_DECIMAL}(?:e[+-]?\d{{1,2}})?)(?:/(?P<bottom>[+-]?{_DECIMAL}))?", re.ASCII | re.IGNORECASE
@@ -176,7 +178,9 @@ def _mark_number(exercise: Exercise, given: str) -> Verdict:
     if abs(value - Fraction(answer)) <= Fraction(exercise.tolerance):
         return _readable(exercise, given, "right", f"Right: the engine gets {written(answer)}.")
     slip = next((words for wrong, words in exercise.slips if abs(value - Fraction(wrong)) <= exercise.tolerance), "")
-    return _readable(exercise, given, "wrong", f"Not {shorten(given)}: the engine gets {written(answer)}. {slip}".strip())
+    return _readable(
+        exercise, given, "wrong", f"Not {shorten(given)}: the engine gets {written(answer)}. {slip}".strip()
+    )
 
 
 def _mark_choice(exercise: Exercise, given: str) -> Verdict:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import itertools
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -73,7 +74,7 @@ def catalogue() -> Mapping[str, Lesson]:
             raise ValueError(f"expected the slug {expected!r} in {module.name}; got {lesson.slug!r}")
         found.append(lesson)
     found.sort(key=lambda lesson: lesson.order)
-    for earlier, later in zip(found, found[1:], strict=False):
+    for earlier, later in itertools.pairwise(found):
         if earlier.order == later.order:
             raise ValueError(f"expected one lesson at place {later.order}; got {earlier.slug!r} and {later.slug!r}")
     return {lesson.slug: lesson for lesson in found}
