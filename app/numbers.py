@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from markupsafe import Markup
 
 MINUS = "\u2212"
@@ -27,6 +28,12 @@ def exact(value: float) -> str:
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
     return repr(value).removesuffix(".0") if value else "0"
+
+
+def single(value: float) -> float:
+    """The shortest decimal that float32 reads as the same number as this value: 0.1 for 0.10000000149011612."""
+    with np.errstate(over="ignore"):
+        return float(str(np.float32(value))) + 0.0
 
 
 def text(value: float | None) -> str:

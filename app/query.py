@@ -1,0 +1,210 @@
+"""Reads a page's query into a State: every bad field is an error of its own, and the rest still runs."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.exercise import read_number
+from app.numbers import exact, text
+from app.space import MAX_ROWS, Frozen, Place, Space, cell_name, split_cell
+from app.state import KINDS, VIEWS, FieldError, State, Switch, normal, state_of
+
+LARGEST = 1e6
+MAX_STEP = 9_999
+MAX_SEED = 2**31 - 1
+MAX_TEXT = 2_000
+_SHOWN = 40
+_FLAGS = {"1": True, "": False, "0": False}
+
+
+def read(space: Space, pairs: Iterable[tuple[str, str]]) -> State:
+    """The state of a query, given as (name, value) pairs in order; a name given twice counts once, the last time."""
+    reader = _Reader(space)
+    given: dict[str, str] = {}
+    frozen: list[str] = []
+    for name, value in pairs:
+        if name == "frozen":
+            frozen.append(value)
+        else:
+            given.pop(name, None)
+            given[name] = value
+    if "rows" in given:
+        reader.whole("rows", given.pop("rows"), 1, MAX_ROWS, 1)
+    for name, value in given.items():
+        reader.take(name, value)
+    if frozen:
+        reader.freeze(frozen)
+    return reader.state(given)
+
+
+@dataclass
+class _Reader:
+    space: Space
+    fields: dict[str, Any] = field(default_factory=dict)
+    cells: dict[Place, float] = field(default_factory=dict)
+    kinds: dict[Place, str] = field(default_factory=dict)
+    numbers: dict[Place, tuple[str, float | None]] = field(default_factory=dict)
+    options: dict[str, str] = field(default_factory=dict)
+    answers: dict[int, str] = field(default_factory=dict)
+    errors: list[FieldError] = field(default_factory=list)
+
+    def take(self, name: str, value: str) -> None:
+        if name in self.space.options:
+            self.choose(name, value)
+        elif name == "lr":
+            self.rate(value)
+        elif name == "step":
+            self.whole(name, value, 0, MAX_STEP, 0)
+        elif name == "example":
+            self.whole(name, value, 0, MAX_ROWS - 1, 0)
+        elif name == "seed":
+            self.whole(name, value, 0, MAX_SEED, 0)
+        elif name == "view":
+            self.one_of(name, value, VIEWS)
+        elif name == "of":
+            self.one_of(name, value, ("value", "gradient"))
+        elif name in ("prove", "predict"):
+            if value in _FLAGS:
+                self.fields[name] = _FLAGS[value]
+            else:
+                self.error(name, name, "be 1 or 0", value, "0")
+        elif name in ("cell", "guess"):
+            self.words(name, value)
+        elif match := re.fullmatch(r"a(\d{1,2})", name, re.ASCII):
+            self.answers[int(match[1])] = value[:MAX_TEXT]
+        elif name.startswith(("do:", "by:")):
+            self.switch(name, value)
+        else:
+            self.cell(name, value)
+
+    def state(self, raw: dict[str, str]) -> State:
+        switches = {place: self._switch(place, kind) for place, kind in self.kinds.items()}
+        start = state_of(self.space)
+        fields = {
+            **self.fields,
+            "cells": self.cells,
+            "switches": {place: switch for place, switch in switches.items() if switch},
+            "options": self.options,
+            "answers": self.answers,
+            "errors": tuple(self.errors),
+            "raw": raw,
+        }
+        return normal(State(**{"space": self.space, "frozen": start.frozen, **fields}))
+
+    def error(self, name: str, label: str, expected: str, got: str, using: str) -> None:
+        self.errors.append(FieldError(name, label, expected, _shown(got), using))
+
+    def number(self, name: str, label: str, value: str, default: float, smallest: float = -LARGEST) -> float | None:
+        """A number, or None with an error."""
+        expected = "be a number" if smallest < 0 else "be a number of 0 or more"
+        try:
+            number = float(read_number(value))
+        except (ValueError, OverflowError):
+            number = math.nan
+        if not smallest <= number <= LARGEST:
+            if abs(number) > LARGEST:
+                expected = f"be a number from {text(max(smallest, -LARGEST))} to {text(LARGEST)}"
+            self.error(name, label, expected, value, text(default))
+            return None
+        return number
+
+    def cell(self, name: str, value: str) -> None:
+        rows = self.fields.get("rows", 1)
+        tensor, index = split_cell(name)
+        shape = self.space.shape(tensor, rows) if index is not None else None
+        if shape is None or index is None:
+            known = ", ".join([*self.space.inputs, *self.space.parameters, *(["target"] if self.space.targets else [])])
+            self.error(name, f"the field {_shown(name)}", f"be a cell of {known}", value, "the run without it")
+            return
+        place = self.space.rowed(tensor, index)
+        default = self.space.default(*place) if place else None
+        if place is None or default is None:
+            wanted = f"have an index inside {' by '.join(map(str, shape))}, from 0"
+            self.error(name, tensor, wanted, cell_name("", index), "the run without it")
+            return
+        number = self.number(name, self.space.label(*place, rows), value, default)
+        if number is not None and (tensor in self.space.parameters or place[1][0] < rows):
+            self.cells[place] = number
+
+    def switch(self, name: str, value: str) -> None:
+        part, cell = name[:2], name[3:]
+        tensor, index = split_cell(cell)
+        place = (tensor, index or ())
+        if place not in set(self.space.switch_places()):
+            known = ", ".join(self.space.switches)
+            self.error(name, f"the field {_shown(name)}", f"be a unit of {known}", value, "the run without it")
+        elif part == "do":
+            if value in KINDS:
+                self.kinds[place] = value
+            elif value not in ("", "computed"):
+                expected = f"be one of computed, {', '.join(KINDS)}"
+                self.error(name, self.space.label(*place), expected, value, "computed")
+        elif value.strip():
+            self.numbers[place] = value, None
+
+    def _switch(self, place: Place, kind: str) -> Switch | None:
+        """A switch with its number, where it needs one; None with an error where that number can't be read."""
+        if kind == "off":
+            return kind, 0.0
+        name, label = f"by:{cell_name(*place)}", self.space.label(*place)
+        value = self.numbers.get(place, ("", None))[0]
+        try:
+            number = float(read_number(value))
+        except (ValueError, OverflowError):
+            number = math.nan
+        if abs(number) <= LARGEST:
+            return kind, number
+        self.error(
+            name, label, f"have a number to {kind}{' it to' if kind == 'set' else ''}", value, "the computed value"
+        )
+        return None
+
+    def choose(self, name: str, value: str) -> None:
+        option = self.space.options[name]
+        if value in option.values:
+            self.options[name] = value
+        else:
+            self.error(name, option.title, f"be one of {', '.join(option.values)}", value, self.space.choice(name))
+
+    def rate(self, value: str) -> None:
+        number = self.number("lr", "learning rate", value, self.space.learning_rate, 0.0)
+        if number is not None:
+            self.fields["learning_rate"] = float(exact(number))
+
+    def whole(self, name: str, value: str, smallest: int, largest: int, default: int) -> None:
+        if re.fullmatch(r"\d{1,10}", value, re.ASCII) and smallest <= int(value) <= largest:
+            self.fields[name] = int(value)
+        elif value or name == "rows":
+            self.error(name, name, f"be a whole number from {smallest} to {largest}", value, str(default))
+
+    def one_of(self, name: str, value: str, choices: tuple[str, ...]) -> None:
+        if value in choices:
+            self.fields[name] = value
+        else:
+            self.error(name, name, f"be one of {', '.join(choices)}", value, choices[0])
+
+    def words(self, name: str, value: str) -> None:
+        if len(value) <= MAX_TEXT // 10:
+            self.fields[name] = value.strip()
+        else:
+            self.error(name, name, f"have at most {MAX_TEXT // 10} characters", value, "none")
+
+    def freeze(self, names: list[str]) -> None:
+        frozen: set[Frozen] = set()
+        for name in filter(None, names):
+            try:
+                frozen |= self.space.frozen_of([name])
+            except ValueError:
+                known = ", ".join(self.space.parameters)
+                self.error("frozen", "frozen", f"name a parameter or a cell of {known}", name, "the others")
+        self.fields["frozen"] = frozenset(frozen)
+
+
+def _shown(value: str) -> str:
+    if not value.strip():
+        return "nothing"
+    return f"“{value if len(value) <= _SHOWN else value[:_SHOWN] + '…'}”"

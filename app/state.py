@@ -1,0 +1,278 @@
+"""The address is the state: what a page's query says, its run as a request, and its one canonical link.
+
+Reading a query is query.py's. Nothing else in the app writes the query of a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+from urllib.parse import quote
+
+from app.numbers import exact, single
+from app.space import Frozen, Place, Space, cell_name
+from engine.trace import Index
+
+KINDS = ("off", "set", "scale", "add")
+VIEWS = ("network", "graph", "matrices")
+Switch = tuple[str, float]
+
+
+@dataclass(frozen=True)
+class FieldError:
+    """A field that could not be read: what it must be, what came, and the value that is used instead."""
+
+    field: str
+    label: str
+    expected: str
+    got: str
+    using: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.label} must {self.expected}; got {self.got}. Using {self.using}."
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything that a page's address says, without what is default. Made by `state_of` and by read, never by hand.
+
+    cells:    values that differ from the default, inputs and targets indexed [row, ...].
+    switches: (activation, (unit,)) -> (kind, number); "off" is "set to 0".
+    options:  option -> choice, where it is not the default.
+    frozen:   what the update leaves alone (all of it, not the difference); index None is the whole parameter.
+    answers:  exercise number -> what was answered.
+    raw:      what was sent for each field, for the form; errors: what could not be read.
+    """
+
+    space: Space = field(compare=False, repr=False)
+    frozen: frozenset[Frozen] = frozenset()
+    cells: Mapping[Place, float] = field(default_factory=dict)
+    rows: int = 1
+    switches: Mapping[Place, Switch] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+    learning_rate: float | None = None
+    step: int = 0
+    cell: str = ""
+    of: str = "value"
+    view: str = "network"
+    prove: bool = False
+    predict: bool = False
+    guess: str = ""
+    example: int = 0
+    seed: int = 0
+    answers: Mapping[int, str] = field(default_factory=dict)
+    errors: tuple[FieldError, ...] = field(default=(), compare=False)
+    raw: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def rate(self) -> float:
+        return self.space.learning_rate if self.learning_rate is None else self.learning_rate
+
+    @property
+    def baseline(self) -> State:
+        """The default run with as many rows."""
+        return replace(state_of(self.space), rows=self.rows)
+
+    def value(self, name: str, index: Index) -> float:
+        """What a cell is set to, else its default; KeyError where there is no such cell."""
+        if (name, index) in self.cells:
+            return self.cells[name, index]
+        default = self.space.default(name, index)
+        if default is None:
+            raise KeyError(cell_name(name, index))
+        return default
+
+    @cached_property
+    def request(self) -> dict[str, Any]:
+        """The run in the API's form."""
+        request = dict(self.space.request)
+        rows = range(self.rows)
+        inputs = {
+            name: [[self.value(name, (row, column)) for column in range(len(numbers))] for row in rows]
+            for name, numbers in self.space.inputs.items()
+        }
+        request["inputs"] = inputs if self.rows > 1 else {name: numbers[0] for name, numbers in inputs.items()}
+        if self.space.targets:
+            targets = [self.value("target", (row,)) for row in rows]
+            request["target"] = targets if self.rows > 1 else targets[0]
+        edits = [place for place in self.cells if place[0] in self.space.parameters]
+        kept = [one for one in request.get("edits", ()) if (one["parameter"], tuple(one["index"])) not in edits]
+        request["edits"] = kept + [
+            {"parameter": name, "index": list(index), "value": self.cells[name, index]} for name, index in edits
+        ]
+        request["interventions"] = list(request.get("interventions", ())) + [
+            self._intervention(place, *switch) for place, switch in self.switches.items()
+        ]
+        request["options"] = {**request.get("options", {}), **self.options}
+        frozen = [
+            {"parameter": name, "index": None if index is None else list(index)}
+            for name, index in self.space.ordered(self.frozen)
+        ]
+        request["update"] = {"rule": "sgd", "learning_rate": self.rate, "frozen": frozen}
+        return request
+
+    def _intervention(self, place: Place, kind: str, number: float) -> dict[str, Any]:
+        name, index = place
+        leading = len(self.space.switches[name].shape) - len(index) + (self.rows > 1)
+        return {"at": name, "index": [None] * leading + list(index), "set" if kind == "off" else kind: number}
+
+    # Links
+
+    @property
+    def address(self) -> str:
+        """The canonical address: only what differs from the default, in a fixed order."""
+        return self._address(self._look)
+
+    def link(self, **changes: Any) -> str:
+        """The canonical address of this state with changes; None takes a change back.
+
+        Names are the fields', with `lr`, `set` ({cell name: number or None}) and `do` ({cell name: kind, (kind, number)
+        or None}). Raises ValueError for an unknown name or cell.
+        """
+        if changes.keys() <= _LOOK.keys():  # the run stays: most links of a page
+            look = self._look | {name: _written(value) for name, value in changes.items()}
+            return self._address({name: value for name, value in look.items() if value != _LOOK[name]})
+        return self.changed(**changes).address
+
+    def show(self, **changes: Any) -> str:
+        """The address of the default state with changes."""
+        return state_of(self.space).link(**changes)
+
+    def changed(self, **changes: Any) -> State:
+        """This state with the changes that `link` takes."""
+        fields: dict[str, Any] = {}
+        for name, value in changes.items():
+            if name == "set":
+                fields["cells"] = {**self.cells, **{self.space.place(cell): number for cell, number in value.items()}}
+            elif name == "do":
+                fields["switches"] = {**self.switches, **{self.space.switch(cell): one for cell, one in value.items()}}
+            elif name == "lr":
+                fields["learning_rate"] = value
+            elif name == "frozen":
+                fields["frozen"] = self.space.frozen if value is None else self.space.frozen_of(value)
+            elif name == "options":
+                fields["options"] = {**self.options, **value}
+            elif name in _LOOK or name in ("rows", "answers"):
+                fields[name] = _DEFAULTS[name] if value is None else value
+            else:
+                raise ValueError(f"expected a field of the state; got {name!r}")
+        return normal(replace(self, errors=(), raw={}, **fields))
+
+    def hidden(self, *without: str) -> list[tuple[str, str]]:
+        """(name, value) pairs of the canonical query for hidden inputs, without those fields.
+
+        "run" leaves out all that changes the run; "answers" all answers; else a name of the query ("guess", "rows").
+        """
+        run = [] if "run" in without else self._run
+        answers = [] if "answers" in without else self._answers
+        return [pair for pair in (*run, *self._look.items(), *answers) if pair[0] not in without]
+
+    @cached_property
+    def _look(self) -> dict[str, str]:
+        values = {name: _written(getattr(self, name)) for name in _LOOK}
+        return {name: value for name, value in values.items() if value != _LOOK[name]}
+
+    @property
+    def _answers(self) -> list[tuple[str, str]]:
+        return [(f"a{n}", answer) for n, answer in sorted(self.answers.items())]
+
+    @cached_property
+    def _run(self) -> list[tuple[str, str]]:
+        """The part of the query that makes the run."""
+        pairs = []
+        for name, index in self.space.cells(self.rows):
+            if (name, index) in self.cells:
+                written = index[1:] if self.rows == 1 and name in self.space.inputs else index
+                pairs.append((cell_name(name, written), exact(self.cells[name, index])))
+        if self.rows > 1:
+            pairs.append(("rows", str(self.rows)))
+        for place in self.space.switch_places():
+            if place in self.switches:
+                kind, number = self.switches[place]
+                pairs.append((f"do:{cell_name(*place)}", kind))
+                if kind != "off":
+                    pairs.append((f"by:{cell_name(*place)}", exact(number)))
+        pairs.extend(sorted(self.options.items()))
+        if self.learning_rate is not None:
+            pairs.append(("lr", exact(self.learning_rate)))
+        if self.frozen != self.space.frozen:
+            names = [
+                name if index is None else cell_name(name, index) for name, index in self.space.ordered(self.frozen)
+            ]
+            pairs.extend(("frozen", name) for name in names or [""])
+        return pairs
+
+    @cached_property
+    def _ends(self) -> tuple[str, str]:
+        return _encoded(self._run), _encoded(self._answers)
+
+    def _address(self, look: Mapping[str, str]) -> str:
+        run, answers = self._ends
+        query = "&".join(
+            part for part in (run, _encoded((name, look[name]) for name in _LOOK if name in look), answers) if part
+        )
+        return f"{self.space.path}?{query}" if query else self.space.path
+
+
+_DEFAULTS: dict[str, Any] = {
+    "step": 0,
+    "cell": "",
+    "of": "value",
+    "view": "network",
+    "prove": False,
+    "predict": False,
+    "guess": "",
+    "example": 0,
+    "seed": 0,
+    "rows": 1,
+    "answers": {},
+}
+
+
+def state_of(space: Space) -> State:
+    """The default state."""
+    return State(space, space.frozen)
+
+
+def normal(state: State) -> State:
+    """The state without what is default, so that one meaning has one form. Raises ValueError for what does not fit."""
+    space = state.space
+    cells, switches = {}, {}
+    for place in space.cells(state.rows):
+        number = state.cells.get(place)
+        if number is not None and single(number) != space.default(*place):
+            cells[place] = single(number)
+    for place in space.switch_places():
+        if (switch := state.switches.get(place)) is not None:
+            kind, number = (switch, 0.0) if isinstance(switch, str) else switch
+            if kind not in KINDS:
+                raise ValueError(f"expected one of {', '.join(KINDS)}; got {kind!r}")
+            number = 0.0 if kind == "off" else single(number)
+            switches[place] = ("off", 0.0) if (kind, number) == ("set", 0) else (kind, number)
+    options = {name: choice for name, choice in state.options.items() if choice not in (None, space.choice(name))}
+    rate = None if state.learning_rate == space.learning_rate else state.learning_rate
+    example = state.example if state.example < state.rows else 0
+    return replace(
+        state, cells=cells, switches=switches, options=options, learning_rate=rate, example=example,
+        frozen=space.whole(state.frozen), answers={n: text for n, text in state.answers.items() if text},
+    )  # fmt: skip
+
+
+def _written(value: Any) -> str:
+    if value is None or value is False:
+        return ""
+    return "1" if value is True else str(value)
+
+
+_LOOK = {name: _written(value) for name, value in _DEFAULTS.items() if name not in ("rows", "answers")}
+
+
+def _encoded(pairs: Iterable[tuple[str, str]]) -> str:
+    return "&".join(f"{_quoted(name)}={_quoted(value)}" for name, value in pairs)
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe="[],:@", errors="replace")
