@@ -1,0 +1,125 @@
+// @ts-check
+/**
+ * Charts: the server makes the figure (Plotly's JSON), this draws it when it comes into view and again after every answer.
+ * Plotly is loaded only then. Colours that follow the theme are set here; data and scales are the server's.
+ */
+import { PAGE } from "./visit.js";
+
+const PLOTLY = "/assets/plotly.js-cartesian-dist-min/plotly-cartesian.min.js";
+
+/**
+ * @typedef {{data: object[], layout: Record<string, unknown>, config?: object}} Figure
+ * @typedef {{react(container: Element, data: object[], layout: object, config: object): Promise<unknown>}} Plotly
+ */
+
+/** @type {Promise<Plotly> | null} */
+let loading = null;
+/** The figure text each container shows. @type {WeakMap<Element, string>} */
+const drawn = new WeakMap();
+/** @type {WeakSet<Element>} */
+const seen = new WeakSet();
+
+const visibility = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) continue;
+      seen.add(target);
+      visibility.unobserve(target);
+      void draw(target);
+    }
+  },
+  { rootMargin: "200px" },
+);
+
+export function startCharts() {
+  document.addEventListener(PAGE, () => {
+    for (const container of document.querySelectorAll("[data-figure]")) {
+      if (seen.has(container)) void draw(container);
+      else visibility.observe(container);
+    }
+  });
+  document.addEventListener("longhand:theme", () => {
+    for (const container of document.querySelectorAll("[data-figure]")) {
+      drawn.delete(container);
+      if (seen.has(container)) void draw(container);
+    }
+  });
+}
+
+/** @param {Element} container */
+async function draw(container) {
+  const source = sourceOf(container);
+  if (!source || drawn.get(container) === source) return;
+  drawn.set(container, source);
+  container.setAttribute("data-state", "loading");
+  try {
+    const plotly = await load();
+    if (drawn.get(container) !== source) return;
+    const figure = /** @type {Figure} */ (JSON.parse(source));
+    await plotly.react(container, figure.data, themed(figure.layout, container), { displayModeBar: false, responsive: true, ...figure.config });
+    container.setAttribute("data-state", "drawn");
+  } catch (error) {
+    drawn.delete(container);
+    container.setAttribute("data-state", "failed");
+    throw error;
+  }
+}
+
+/** The JSON beside a container. @param {Element} container */
+function sourceOf(container) {
+  const name = container.getAttribute("data-figure");
+  const beside = container.nextElementSibling?.matches("script[type='application/json']") ? container.nextElementSibling : null;
+  const source = beside ?? document.querySelector(`script[type="application/json"][data-figure-of="${CSS.escape(name ?? "")}"]`);
+  return source?.textContent ?? "";
+}
+
+/** @returns {Promise<Plotly>} */
+function load() {
+  loading ??= new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = PLOTLY;
+    script.addEventListener("load", () => resolve(/** @type {{Plotly: Plotly}} */ (/** @type {unknown} */ (window)).Plotly));
+    script.addEventListener("error", () => {
+      loading = null;
+      reject(new Error("the chart library could not be loaded"));
+    });
+    document.head.append(script);
+  });
+  return loading;
+}
+
+/** The figure's layout with the theme's text, lines and faces. @param {Record<string, unknown>} layout @param {Element} container */
+function themed(layout, container) {
+  const style = getComputedStyle(container);
+  const ink = resolved(container, "--ink");
+  const soft = resolved(container, "--soft");
+  const line = resolved(container, "--line");
+  /** @type {Record<string, unknown>} */
+  const result = {
+    ...layout,
+    paper_bgcolor: "transparent",
+    plot_bgcolor: "transparent",
+    font: { family: style.fontFamily, size: 13, color: ink, ...object(layout.font) },
+    hoverlabel: { bgcolor: resolved(container, "--raised"), bordercolor: line, font: { family: style.fontFamily, color: ink }, ...object(layout.hoverlabel) },
+  };
+  for (const key of Object.keys(layout)) {
+    if (/^[xy]axis\d*$/.test(key)) result[key] = { gridcolor: line, zerolinecolor: soft, linecolor: soft, tickcolor: soft, ...object(layout[key]) };
+  }
+  return result;
+}
+
+/** @param {unknown} value @returns {Record<string, unknown>} */
+function object(value) {
+  return value && typeof value === "object" ? /** @type {Record<string, unknown>} */ (value) : {};
+}
+
+/** A custom property as the colour it comes to in the present theme. @param {Element} container @param {string} name */
+function resolved(container, name) {
+  const probe = document.createElement("span");
+  probe.hidden = true;
+  probe.style.color = `var(${name})`;
+  container.append(probe);
+  const colour = getComputedStyle(probe).color;
+  probe.remove();
+  return colour;
+}

@@ -1,0 +1,107 @@
+// @ts-check
+/**
+ * Turns the document into a fetched page of the same address, keeping what the server cannot know: the caret, what is
+ * typed but not sent, which details are open, what scripts have drawn.
+ */
+import { Idiomorph } from "/assets/idiomorph/dist/idiomorph.esm.js";
+
+const TEXT_FIELDS = "input:not([type=checkbox], [type=radio], [type=range], [type=submit], [type=hidden]), textarea";
+
+/** @param {Element | null} element */
+export function isTextField(element) {
+  return Boolean(element?.matches(TEXT_FIELDS));
+}
+
+/**
+ * @param {Document} fetched a whole page
+ * @param {{typing?: boolean, sent?: HTMLFormElement | null}} [options]
+ *   typing: the field with focus is newer than the answer, so it keeps its text;
+ *   sent: the form that was sent, whose fields take the answer's values (other forms keep what is not sent yet)
+ */
+export function morphDocument(fetched, { typing = false, sent = null } = {}) {
+  const main = required(document, "main");
+  const fresh = required(fetched, "main");
+  const focused = document.activeElement;
+  const place = focused && focused !== document.body ? describe(focused) : null;
+
+  Idiomorph.morph(main, fresh, {
+    morphStyle: "outerHTML",
+    ignoreActiveValue: typing && isTextField(focused),
+    callbacks: {
+      beforeNodeMorphed: (before, after) => !(isElement(before) && isElement(after) && isLocal(before, after)),
+      beforeAttributeUpdated: (name, element) => !isKept(name, element, sent),
+    },
+  });
+  const tools = document.querySelector(".bar .tools");
+  const freshTools = fetched.querySelector(".bar .tools");
+  if (tools && freshTools) {
+    Idiomorph.morph(tools, freshTools, { callbacks: { beforeAttributeUpdated: (name, element) => !isKept(name, element, sent) } });
+  }
+  document.title = fetched.title;
+  for (const rel of ["canonical", "alternate"]) {
+    const href = fetched.querySelector(`link[rel=${rel}]`)?.getAttribute("href");
+    if (href) document.querySelector(`link[rel=${rel}]`)?.setAttribute("href", href);
+  }
+  if (place && (document.activeElement === document.body || document.activeElement === null)) refocus(place);
+}
+
+/** What scripts own: never touched by the answer. @param {Element} before @param {Element} after */
+function isLocal(before, after) {
+  if (before.hasAttribute("data-local")) return after.hasAttribute("data-local");
+  if (before.hasAttribute("data-figure")) return before.getAttribute("data-figure") === after.getAttribute("data-figure");
+  const tex = before.getAttribute("data-tex");
+  return tex !== null && tex === after.getAttribute("data-tex") && before.querySelector("math") !== null;
+}
+
+/** @param {string} name @param {Element} element @param {HTMLFormElement | null} sent */
+function isKept(name, element, sent) {
+  if (name === "open") return element.localName === "details" || element.localName === "dialog";
+  if (element.hasAttribute("data-action")) {
+    return name === "hidden" || (element.getAttribute("data-action") === "theme" && ["aria-label", "title"].includes(name));
+  }
+  if (name === "href" && element.localName === "use") return element.closest("[data-action=theme]") !== null;
+  if (name === "value" && (element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement)) {
+    return isUnsent(element.form, sent) && element.value !== element.defaultValue;
+  }
+  if (name === "checked" && element instanceof HTMLInputElement) {
+    return isUnsent(element.form, sent) && element.checked !== element.defaultChecked;
+  }
+  return false;
+}
+
+/** @param {HTMLFormElement | null} form @param {HTMLFormElement | null} sent */
+function isUnsent(form, sent) {
+  return form !== null && form !== sent && form.id !== "forms";
+}
+
+/** A way to find the same thing again. @param {Element} element */
+function describe(element) {
+  if (element.id) return `#${CSS.escape(element.id)}`;
+  const attribute = ["data-cell", "data-step", "data-action", "data-view", "href"].find((name) => element.hasAttribute(name));
+  if (!attribute) return null;
+  const within = element.closest("[id]")?.id;
+  const self = `${element.localName}[${attribute}="${CSS.escape(element.getAttribute(attribute) ?? "")}"]`;
+  return within ? `#${CSS.escape(within)} ${self}` : self;
+}
+
+/** @param {string} selector */
+function refocus(selector) {
+  for (const element of document.querySelectorAll(selector)) {
+    if (element.getClientRects().length && (element instanceof HTMLElement || element instanceof SVGElement)) {
+      element.focus({ preventScroll: true });
+      return;
+    }
+  }
+}
+
+/** @param {Node} node @returns {node is Element} */
+function isElement(node) {
+  return node.nodeType === Node.ELEMENT_NODE;
+}
+
+/** @param {ParentNode} within @param {string} selector */
+function required(within, selector) {
+  const element = within.querySelector(selector);
+  if (!element) throw new Error(`expected a page with <${selector}>; got none`);
+  return element;
+}
