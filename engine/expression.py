@@ -6,11 +6,15 @@ with IEEE rules (division by zero and overflow give inf or nan, never an excepti
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from engine.trace import Index
+
+Combine = Literal["sum", "max", "min"]
 
 
 @dataclass(frozen=True)
@@ -18,8 +22,8 @@ class Expr:
     """kind: ref const sum product quotient power exp log max min negative compare select function rest.
 
     tensor, index: for `ref`, the cell. label: for `const` its meaning ("n", "frozen"), for `function` and `compare` the
-    function or relation. count: for `rest`, how many terms it stands for. `select` has three args: condition (a compare),
-    the value when it holds, the value when it does not; only the one taken gives the node's value.
+    function or relation. count: for `rest`, how many terms it stands for. `select` has three args: condition (a
+    compare), the value when it holds, the value when it does not; only the one taken gives the node's value.
     """
 
     kind: str
@@ -65,7 +69,7 @@ def divide(top: Expr, bottom: Expr) -> Expr:
 
 
 def power(base: Expr, exponent: Expr) -> Expr:
-    return Expr("power", _ieee(math.pow, base.value, exponent.value), (base, exponent))
+    return Expr("power", _power(base.value, exponent.value), (base, exponent))
 
 
 def exp(term: Expr) -> Expr:
@@ -77,11 +81,11 @@ def log(term: Expr) -> Expr:
 
 
 def maximum(*terms: Expr) -> Expr:
-    return Expr("max", _extreme(max, terms), terms)
+    return Expr("max", _extreme(max, [term.value for term in terms]), terms)
 
 
 def minimum(*terms: Expr) -> Expr:
-    return Expr("min", _extreme(min, terms), terms)
+    return Expr("min", _extreme(min, [term.value for term in terms]), terms)
 
 
 def compare(left: Expr, relation: str, right: Expr) -> Expr:
@@ -98,21 +102,40 @@ def function(name: str, value: float, *args: Expr) -> Expr:
     return Expr("function", float(value), args, label=name)
 
 
+def apply(name: str, compute: Callable[..., float], *args: Expr) -> Expr:
+    """A named function whose value is `compute` of its arguments' values; nan outside the domain, inf on overflow."""
+    return Expr("function", _ieee(compute, *(arg.value for arg in args)), args, label=name)
+
+
 def shorten(terms: Sequence[Expr], limit: int) -> Expr:
     """A sum that keeps the `limit` largest terms by magnitude, in their order, and one exact remainder.
 
     Raises ValueError unless limit is at least 1.
     """
+    return cut([term.value for term in terms], terms.__getitem__, limit)
+
+
+def cut(values: Sequence[float], term: Callable[[int], Expr], limit: int, combine: Combine = "sum") -> Expr:
+    """The sum (max, min) of term(0), term(1), ..., of which only those shown are built.
+
+    values:  the terms' values, in order; more than limit + 1 of them keep the `limit` that matter most (largest by
+             magnitude in a sum, nearest the extreme in a max or min; nan always), in their order, and one exact rest.
+    Raises ValueError unless limit is at least 1, and for the max or min of nothing.
+    """
     if limit < 1:
         raise ValueError(f"limit must be at least 1; got {limit}")
-    if len(terms) <= limit + 1:
-        return add(*terms)
-    largest = sorted(range(len(terms)), key=lambda i: -_magnitude(terms[i].value))[:limit]
-    kept = set(largest)
-    rest = [term.value for i, term in enumerate(terms) if i not in kept]
-    remainder = Expr("rest", _sum(rest), count=len(rest))
-    shown = (*(terms[i] for i in sorted(largest)), remainder)
-    return Expr("sum", _sum([term.value for term in terms]), shown)
+    if combine != "sum" and not values:
+        raise ValueError(f"expected at least one term for a {combine}; got none")
+    count = len(values)
+    if count == 1:
+        return term(0)
+    if count <= limit + 1:
+        return Expr(combine, _COMBINE[combine](values), tuple(term(i) for i in range(count)))
+    weight = _WEIGHT[combine]
+    kept = set(heapq.nlargest(limit, range(count), key=lambda i: weight(values[i])))
+    rest = [value for i, value in enumerate(values) if i not in kept]
+    remainder = Expr("rest", _COMBINE[combine](rest), count=len(rest))
+    return Expr(combine, _COMBINE[combine](values), (*(term(i) for i in sorted(kept)), remainder))
 
 
 def leaves(tree: Expr) -> list[Expr]:
@@ -132,14 +155,29 @@ _RELATIONS: dict[str, Callable[[float, float], bool]] = {
 }
 
 
-def _magnitude(value: float) -> float:
-    return math.inf if math.isnan(value) else abs(value)
+def _first_if_nan(weight: Callable[[float], float]) -> Callable[[float], float]:
+    return lambda value: math.inf if math.isnan(value) else weight(value)
 
 
 def _sum(values: Sequence[float]) -> float:
     if all(map(math.isfinite, values)):
-        return _ieee(math.fsum, values)
-    return sum(values)
+        try:
+            return math.fsum(values)
+        except OverflowError:
+            pass
+    return sum(values, start=0.0)
+
+
+def _power(base: float, exponent: float) -> float:
+    odd = exponent % 2 == 1 if math.isfinite(exponent) else False
+    if base == 0 and exponent < 0:
+        return math.copysign(math.inf, base) if odd else math.inf
+    try:
+        return math.pow(base, exponent)
+    except OverflowError:
+        return -math.inf if base < 0 and odd else math.inf
+    except ValueError:
+        return math.nan
 
 
 def _divide(top: float, bottom: float) -> float:
@@ -150,7 +188,7 @@ def _divide(top: float, bottom: float) -> float:
     return math.copysign(math.inf, top) * math.copysign(1, bottom)
 
 
-def _ieee(compute: Callable[..., float], *values) -> float:
+def _ieee(compute: Callable[..., float], *values: float) -> float:
     try:
         return compute(*values)
     except OverflowError:
@@ -159,6 +197,18 @@ def _ieee(compute: Callable[..., float], *values) -> float:
         return math.nan
 
 
-def _extreme(pick: Callable[..., float], terms: Sequence[Expr]) -> float:
-    values = [term.value for term in terms]
+def _extreme(pick: Callable[..., float], values: Sequence[float]) -> float:
     return math.nan if any(map(math.isnan, values)) else pick(values)
+
+
+_COMBINE: dict[Combine, Callable[[Sequence[float]], float]] = {
+    "sum": _sum,
+    "max": lambda values: _extreme(max, values),
+    "min": lambda values: _extreme(min, values),
+}
+
+_WEIGHT: dict[Combine, Callable[[float], float]] = {
+    "sum": _first_if_nan(abs),
+    "max": _first_if_nan(lambda value: value),
+    "min": _first_if_nan(lambda value: -value),
+}

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Before anything imports the engine: every annotation in it, shapes included, is checked on every call.
-jaxtyping.install_import_hook("engine", "beartype.beartype")
+# As in PEP 484, an int will do where a float is asked for.
+jaxtyping.install_import_hook("engine", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 
 # `ci` is the default, so that the same tests see the same examples everywhere; `--hypothesis-profile=explore` looks
 # for new ones. Slow examples are the machine's matter, not a failure.
