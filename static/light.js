@@ -51,7 +51,10 @@ function light(cell) {
   const fed = uses.get(cell);
   for (const element of document.querySelectorAll("#stage [data-cell]")) {
     const name = element.getAttribute("data-cell") ?? "";
-    element.classList.toggle(MADE_OF, made?.has(name) ?? false);
-    element.classList.toggle(FEEDS, fed?.has(name) ?? false);
+    const isSource = made?.has(name) ?? false;
+    const isUse = fed?.has(name) ?? false;
+    element.classList.toggle(MADE_OF, isSource);
+    element.classList.toggle(FEEDS, isUse);
+    element.classList.toggle("lit", isSource || isUse);
   }
 }

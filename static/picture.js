@@ -81,10 +81,18 @@ async function standalone(svg) {
 /** @param {Element} from @param {Element} to */
 function writeStyles(from, to) {
   const computed = getComputedStyle(from);
-  const text = PROPERTIES.map((name) => `${name}:${computed.getPropertyValue(name)}`).join(";");
+  const text = PROPERTIES.map((name) => `${name}:${plain(computed.getPropertyValue(name))}`).join(";");
   to.setAttribute("style", text);
   to.removeAttribute("class");
   [...from.children].forEach((child, i) => writeStyles(child, to.children[i]));
+}
+
+/** Mixed colours as every SVG reader knows them. @param {string} value */
+function plain(value) {
+  return value.replace(/color\(srgb ([^)]*)\)/g, (_, parts) => {
+    const [red, green, blue, alpha = 1] = String(parts).split(/[\s/]+/).map(Number);
+    return `rgba(${[red, green, blue].map((part) => Math.round(part * 255)).join(",")},${alpha})`;
+  });
 }
 
 /** @param {{weight: number, url: string}} font */
