@@ -59,8 +59,13 @@ class Region:
 
 @dataclass(frozen=True)
 class Surface:
-    """One network over a square grid. prediction[i, j] is at x1 = coordinates[j], x2 = coordinates[i]."""
+    """One network over a square grid. prediction[i, j] is at x1 = coordinates[j], x2 = coordinates[i].
 
+    inputs, output: how the two inputs and the prediction are written.
+    """
+
+    inputs: tuple[str, str]
+    output: str
     coordinates: Float[Tensor, " count"]
     prediction: Float[Tensor, "count count"]
     boundaries: tuple[Boundary, ...]
@@ -124,8 +129,22 @@ def surface(model: Model, request: Mapping[str, Any], lower: float, upper: float
     record = _switching(run)
     on = torch.zeros(len(grid), 0, dtype=torch.bool) if record is None else record.value[: len(grid)] > 0
     boundaries = () if record is None else _boundaries(model, record, on, slope, float(lower), float(upper))
-    regions = _regions(grid, prediction, slope, on, boundaries)
-    return Surface(coordinates, prediction.view(count, count), boundaries, regions)
+    inputs = _alone(model, run.record(model.inputs[0].name))
+    output = _alone(model, run.record(_output(run)))
+    return Surface(
+        inputs=(cell_label(inputs, (0,)), cell_label(inputs, (1,))),
+        output=cell_label(output, (0,)),
+        coordinates=coordinates,
+        prediction=prediction.view(count, count),
+        boundaries=boundaries,
+        regions=_regions(grid, prediction, slope, on, boundaries),
+    )
+
+
+def predictions(model: Model, request: Mapping[str, Any], points: Float[Tensor, "point 2"]) -> Float[Tensor, " point"]:
+    """One network's prediction at each point, whatever the request's own inputs are."""
+    run = _run(model, request, points)
+    return run[_output(run)][:, 0]
 
 
 def effect(edited: Surface, baseline: Surface) -> Effect:
@@ -162,6 +181,12 @@ def _output(run: Trace) -> str:
     return next(step for step in run.steps if step.phase == "loss").inputs[0].tensor
 
 
+def _alone(model: Model, record: TensorRecord) -> TensorRecord:
+    """One row of a record of many, with the symbol that one example has."""
+    symbol = getattr(model.module(), "symbols", {}).get(record.name, record.symbol)
+    return TensorRecord(record.name, symbol, record.kind, record.axes[-1:], record.value[0])
+
+
 def _switching(run: Trace) -> TensorRecord | None:
     """The weighted sums that the first ReLU reads; None without a ReLU."""
     step = next((step for step in run.steps if step.phase == "forward" and step.op == "relu"), None)
@@ -179,8 +204,7 @@ def _boundaries(
     """The sums are affine in x, so their values at three corners give slope and offset, interventions included."""
     corners = record.value[len(on) :].double()
     offsets, slopes = corners[0], (corners[1:] - corners[0]).T
-    symbol = getattr(model.module(), "symbols", {}).get(record.name, record.symbol)
-    single = TensorRecord(record.name, symbol, record.kind, record.axes[-1:], record.value[0])
+    single = _alone(model, record)
     found = []
     for unit in range(on.shape[1]):
         weights, offset = (float(slopes[unit, 0]), float(slopes[unit, 1])), float(offsets[unit])

@@ -5,6 +5,7 @@ Frozen data only. Recording is in record.py, gradients in backward.py, JSON in t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -144,6 +145,12 @@ class Trace:
             known = ", ".join(list(self.tensors)[:20])
             raise KeyError(f"no tensor named {name!r}; this trace has {known}") from None
 
+    def save(self, path: str) -> None:
+        """Writes the trace as one .safetensors file, which any reader of that format and the site open."""
+        from engine.tracefile import save  # the file format knows the trace, not the other way round
+
+        save(self, path)
+
     def maker(self, name: str) -> Step | None:
         """The step whose output a tensor is; None for inputs, parameters, constants and summed gradients."""
         return self._makers.get(name)
@@ -152,11 +159,11 @@ class Trace:
         """The forward and loss steps that read a tensor, in order."""
         return self._consumers.get(name, ())
 
-    @property
+    @functools.cached_property
     def _makers(self) -> Mapping[str, Step]:
         return {output: step for step in self.steps for output in step.outputs}
 
-    @property
+    @functools.cached_property
     def _consumers(self) -> Mapping[str, tuple[Step, ...]]:
         found: dict[str, tuple[Step, ...]] = {}
         for step in self.steps:

@@ -1,0 +1,109 @@
+"""Turns what the recorder kept into the frozen records of a trace: axes, symbols, written-out steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.intervene import describe
+from engine.labels import StepLabels, cell_label, symbol_for
+from engine.ops.table import Op
+from engine.record import Call, Entry
+from engine.trace import Axis, Operand, Step, TensorRecord
+
+
+class Assembler:
+    """symbols, axes: by tensor name, as the model declares them; axes are strings like "unit input"."""
+
+    def __init__(self, symbols: Mapping[str, str], axes: Mapping[str, str]) -> None:
+        self.records: dict[str, TensorRecord] = {}
+        self._symbols = symbols
+        self._axes = axes
+        self._by_entry: dict[int, str] = {}
+
+    def record(self, entry: Entry, template: Entry | None = None) -> TensorRecord:
+        """The record of an entry, made once. template: an entry of the same shape whose axes it takes if it has none."""
+        if (name := self._by_entry.get(id(entry))) is not None:
+            return self.records[name]
+        axes = self._named_axes(entry, template)
+        base, mark = (
+            (entry.name.removesuffix(":computed"), "*") if entry.name.endswith(":computed") else (entry.name, "")
+        )
+        symbol = symbol_for(entry.symbol or self._symbols.get(base, base), axes) + mark
+        record = TensorRecord(entry.name, symbol, entry.kind, axes, entry.value)
+        self._by_entry[id(entry)] = entry.name
+        self.records[entry.name] = record
+        return record
+
+    def step(self, call: Call, index: int) -> Step:
+        """The step of a call; records what it read and made."""
+        roles = {role: self.record(entry) for role, entry in call.inputs}
+        template = self._template(call)
+        outputs = [self.record(entry, template) for entry in call.outputs]
+        text, tex, note = self._written(call, roles, outputs[0])
+        shapes = {role: record.shape for role, record in roles.items()}
+        return Step(
+            index=index,
+            phase=call.phase,
+            op=call.op,
+            name=outputs[0].name,
+            symbol=text,
+            scope=call.scope,
+            tex=tex,
+            inputs=tuple(Operand(role, record.name) for role, record in roles.items()),
+            outputs=tuple(record.name for record in outputs),
+            flops=call.row.flops(shapes, outputs[0].shape) if call.row is not None else 0,
+            attributes=call.attributes,
+            note=note,
+        )
+
+    def _written(self, call: Call, roles: Mapping[str, TensorRecord], out: TensorRecord) -> tuple[str, str, str]:
+        if call.replacement is not None:
+            return (*self._replaced(call, out), "intervention")
+        if call.row is None:
+            names = ", ".join(record.symbol for record in roles.values())
+            note = "linearised" if out.value.is_floating_point() else "opaque"
+            return f"{out.symbol} = {call.op}({names})", "", note
+        return (*self.written(call.row, roles, out, call.attributes), "")
+
+    @staticmethod
+    def written(
+        row: Op, roles: Mapping[str, TensorRecord], out: TensorRecord, attributes: Mapping[str, Any]
+    ) -> tuple[str, str]:
+        """An operation as text and as LaTeX."""
+        labels = StepLabels(roles, out, attributes)
+        return row.text(labels), row.tex(StepLabels(roles, out, attributes, tex=True))
+
+    def _replaced(self, call: Call, out: TensorRecord) -> tuple[str, str]:
+        """An intervention in words, cell by cell; a whole axis is written once, by the tensor's symbol."""
+        said, change = [], call.replacement
+        assert change is not None
+        for place, value in change.places:
+            whole = [
+                axis for axis, part in zip(out.axes, place, strict=True) if isinstance(part, slice) and axis.size > 1
+            ]
+            label = out.symbol if whole else cell_label(out, tuple(0 if isinstance(p, slice) else p for p in place))
+            if whole and len(whole) < sum(axis.size > 1 for axis in out.axes):
+                cut = [(axis, part) for axis, part in zip(out.axes, place, strict=True) if not isinstance(part, slice)]
+                label = f"{out.symbol}[{', '.join(f'{axis.name} {part + 1}' for axis, part in cut)}]"
+            said.append(describe(change.kind, label, value))
+        return ", ".join(said), ""
+
+    def _template(self, call: Call) -> Entry | None:
+        if call.replacement is None and (call.row is None or not call.row.elementwise):
+            return None
+        shape = call.outputs[0].value.shape
+        same = (entry for _, entry in call.inputs if entry.value.shape == shape)
+        return next((entry for entry in same if self._by_entry.get(id(entry))), None)
+
+    def _named_axes(self, entry: Entry, template: Entry | None) -> tuple[Axis, ...]:
+        names = entry.axes or tuple(self._axes.get(entry.name, "").split())
+        if not names and template is not None:
+            return self.records[self._by_entry[id(template)]].axes
+        extra = entry.value.dim() - len(names)
+        if names and extra >= 0:
+            leading = ("example",) if extra == 1 else tuple(f"batch {number}" for number in range(extra))
+            names = (*leading, *names)
+        else:
+            names = tuple(f"axis {number}" for number in range(entry.value.dim()))
+        return tuple(Axis(name, size) for name, size in zip(names, entry.value.shape, strict=True))

@@ -1,0 +1,101 @@
+"""Gradients of every recorded tensor in one backward, and what each step sends to each of its operands.
+
+The gradient of a tensor comes from autograd, through edges pinned when the tensor was recorded. What a step sends is its
+own vector-Jacobian product, computed apart by running the step again on leaves; that the parts sum to autograd's gradient
+is checked, not assumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from engine.calls import arguments
+from engine.ops.table import Op
+from engine.record import Call, Entry
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What a call sends to the operand in `role`."""
+
+    role: str
+    entry: Entry
+    value: torch.Tensor
+
+
+def gradients(loss: torch.Tensor, entries: Sequence[Entry]) -> dict[int, torch.Tensor]:
+    """d loss / d entry by id(entry), for those the loss has a path to. loss: one number."""
+    reached = [entry for entry in entries if entry.edge is not None]
+    found = torch.autograd.grad(loss, [entry.edge for entry in reached], allow_unused=True)  # type: ignore[misc]
+    return {id(entry): value for entry, value in zip(reached, found, strict=True) if value is not None}
+
+
+def contributions(call: Call, arriving: Mapping[int, torch.Tensor]) -> Iterator[Contribution]:
+    """The vector-Jacobian products of one call with the gradients that arrive at its outputs.
+
+    arriving: gradients by id(entry). Operands the loss has no path to get nothing; nor does anything from a call that
+    arrives nowhere.
+    """
+    wanted = [(role, entry) for role, entry in call.inputs if id(entry) in arriving and _differentiable(entry)]
+    if not wanted or not any(id(output) in arriving for output in call.outputs):
+        return
+    leaves = {role: entry.value.detach().requires_grad_() for role, entry in wanted}
+    tensors = {role: leaves.get(role, entry.value) for role, entry in call.inputs}
+    with torch.enable_grad():
+        outputs = run_again(call, tensors)
+    pairs = [
+        (output, arriving[id(entry)])
+        for output, entry in zip(outputs, call.outputs, strict=False)
+        if id(entry) in arriving and output.requires_grad
+    ]
+    if not pairs:
+        return
+    found = torch.autograd.grad(
+        [output for output, _ in pairs], list(leaves.values()), [value for _, value in pairs], allow_unused=True
+    )
+    for (role, entry), value in zip(wanted, found, strict=True):
+        if value is not None:
+            yield Contribution(role, entry, value)
+
+
+def run_again(call: Call, tensors: Mapping[str, torch.Tensor]) -> list[torch.Tensor]:
+    """The call's tensor outputs for other operands, with the random state it had."""
+    if call.random_state is None:
+        return run_step(call.row, call.attributes, tensors, call.live)
+    with torch.random.fork_rng(devices=[]):
+        torch.set_rng_state(call.random_state)
+        return run_step(call.row, call.attributes, tensors, call.live)
+
+
+def run_step(
+    row: Op | None, attributes: Mapping[str, Any], tensors: Mapping[str, torch.Tensor], live: Any = None
+) -> list[torch.Tensor]:
+    """Runs one operation on operands by role. Operations without a row need `live`, the recorded call itself."""
+    if row is not None:
+        result = row.run(**arguments(tensors, attributes))
+    else:
+        private = {role: value.clone() for role, value in tensors.items()}  # an unknown call may write to its operands
+        result = live(private)
+        if result is None:
+            result = next(iter(private.values()))
+    if isinstance(result, torch.Tensor):
+        return [result]
+    return [part for part in result if isinstance(part, torch.Tensor)]
+
+
+def residual(parts: Mapping[int, Sequence[torch.Tensor]], whole: Mapping[int, torch.Tensor]) -> float:
+    """The largest difference between the sum of a tensor's contributions (in float64) and autograd's gradient."""
+    worst = 0.0
+    for key, values in parts.items():
+        total = torch.stack([value.double() for value in values]).sum(0)
+        if total.numel():
+            worst = max(worst, float((total - whole[key].double()).abs().max()))
+    return worst
+
+
+def _differentiable(entry: Entry) -> bool:
+    return entry.value.is_floating_point() or entry.value.is_complex()

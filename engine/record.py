@@ -1,0 +1,306 @@
+"""The recorder: sees every PyTorch call of one thread and keeps what went in and what came out.
+
+A TorchFunctionMode, so it works inside autograd, on any module, and leaves nothing behind. Values are the run's own
+tensors (detached, not copied) unless something is about to overwrite them. Gradients are in backward.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.autograd.graph import GradientEdge, get_gradient_edge
+from torch.overrides import TorchFunctionMode
+
+from engine.calls import bind
+from engine.intervene import Intervention, Replacement, replacements
+from engine.opened import OPENED
+from engine.ops.table import Op, calls
+from engine.seen import Seen, seen
+from engine.trace import Kind, Phase, Slot
+
+
+class Entry:
+    """One tensor while it is being recorded. `tensor` is the live object, `value` what it was, `edge` where its gradient is."""
+
+    __slots__ = ("axes", "edge", "kind", "name", "symbol", "tapped", "tensor", "value", "version", "written")
+
+    def __init__(self, name: str, tensor: torch.Tensor, kind: Kind, *, copy: bool = False) -> None:
+        self.name = name
+        self.tensor = tensor
+        self.kind = kind
+        self.value = tensor.detach().clone() if copy else tensor.detach()
+        self.version = tensor._version
+        self.edge: GradientEdge | None = get_gradient_edge(tensor) if tensor.requires_grad else None
+        self.axes: tuple[str, ...] = ()
+        self.symbol = ""
+        self.tapped = False
+        self.written = False
+
+
+@dataclass(eq=False, slots=True)
+class Call:
+    """One recorded call. `row` is None for an operation the table does not know; then `live` can run it again."""
+
+    phase: Phase
+    scope: str
+    op: str
+    row: Op | None
+    inputs: list[tuple[str, Entry]]
+    attributes: Mapping[str, Any]
+    outputs: list[Entry]
+    live: Callable[[Mapping[str, torch.Tensor]], Any] | None = None
+    replacement: Replacement | None = None
+    random_state: torch.Tensor | None = None
+
+
+class Recorder(TorchFunctionMode):
+    """Records one run. Enter and leave it in one thread.
+
+    interventions: by tensor name. explain: open fused operations into their parts. copy: keep copies of all values (for
+    a second run, after something was overwritten unseen). on_call: told each call as soon as its names are settled.
+    """
+
+    def __init__(
+        self,
+        *,
+        interventions: Mapping[str, Sequence[Intervention]] | None = None,
+        explain: bool = True,
+        copy: bool = False,
+        on_call: Callable[[Call], None] | None = None,
+    ) -> None:
+        super().__init__()
+        calls()  # so that no row is loaded while the mode is on
+        self.calls: list[Call] = []
+        self.entries: list[Entry] = []
+        self.phase: Phase = "forward"
+        self.scopes: list[str] = [""]
+        self.met: set[str] = set()
+        self._interventions = interventions or {}
+        self._explain = explain
+        self._copy = copy
+        self._on_call = on_call
+        self._told = 0
+        self._by_id: dict[int, Entry] = {}
+        self._names: set[str] = set()
+        self._counts: dict[str, int] = {}
+        self._held: list[torch.Tensor] = []
+
+    def add(self, name: str, tensor: torch.Tensor, kind: Kind) -> Entry:
+        """Registers a tensor that no recorded call makes: an input, a parameter, a constant."""
+        entry = Entry(self._unique(name), tensor, kind, copy=self._copy)
+        self._keep(entry)
+        return entry
+
+    def find(self, tensor: torch.Tensor) -> Entry | None:
+        return self._by_id.get(id(tensor))
+
+    def tap(self, name: str, tensor: torch.Tensor, axes: str) -> torch.Tensor:
+        """Renames the newest call's output; any other tensor gets a step of its own that only names it."""
+        scope = self.scopes[-1]
+        full = f"{scope}.{name}" if scope else name
+        entry = self._by_id.get(id(tensor))
+        newest = self.calls[-1].outputs if self.calls else []
+        if entry is None or entry.tapped or entry not in newest:
+            tensor = tensor.view_as(tensor)
+            entry = self._by_id[id(tensor)]
+        self._names.discard(entry.name)
+        entry.name = self._unique(full)
+        entry.tapped = True
+        entry.axes = tuple(axes.split())
+        return self._intervene(entry, tensor)
+
+    def tell(self, *, all_calls: bool = False) -> None:
+        """Hands calls with settled names to on_call: all but the newest, which a tap may still rename."""
+        if self._on_call is None:
+            return
+        settled = len(self.calls) if all_calls else len(self.calls) - 1
+        while self._told < settled:
+            self._told += 1
+            self._on_call(self.calls[self._told - 1])
+
+    def overwritten(self) -> bool:
+        """Whether a value was changed after it was recorded, by a call that did not look in-place."""
+        return not self._copy and any(entry.value._version != entry.version for entry in self.entries)
+
+    def __torch_function__(
+        self, func: Callable, types: Sequence[type], args: tuple = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        what = seen(func)
+        if what.ignored:
+            return func(*args, **kwargs)
+        if self._explain and what.name in OPENED:
+            with self:
+                return OPENED[what.name](*args, **kwargs)
+        target = _overwritten_by(what, args, kwargs)
+        if target is not None:
+            return self._call_in_place(what, func, args, kwargs, target)
+        state = torch.get_rng_state() if what.random else None
+        result = func(*args, **kwargs)
+        made = [result] if isinstance(result, torch.Tensor) else list(_tensors(result))
+        if not made or (len(made) == 1 and id(made[0]) in self._by_id and _passed(made[0], args, kwargs)):
+            return result
+        call = self._record(what, func, args, kwargs, made)
+        call.random_state = state
+        if made[0] is result:
+            return self._intervene(call.outputs[0], result)
+        return result
+
+    def _call_in_place(self, what: Seen, func: Callable, args: tuple, kwargs: Mapping, target: torch.Tensor) -> Any:
+        """The values recorded so far keep what they were; the target becomes a new entry of its own."""
+        self._detach_storage(target)
+        call = self._record(what, func, args, kwargs, [])
+        result = func(*args, **kwargs)
+        call.outputs.append(self._made(what, target))
+        call.outputs[0].written = True
+        return result
+
+    def _record(self, what: Seen, func: Callable, args: tuple, kwargs: Mapping, made: list[torch.Tensor]) -> Call:
+        row = calls().get(what.name)
+        if row is not None:
+            try:
+                roles, attributes = bind(row, what.name, args, kwargs)
+            except TypeError:
+                row = None
+        live = None
+        if row is None:
+            roles, attributes, live = _generic(func, args, kwargs)
+        inputs = [(role, self._operand(tensor)) for role, tensor in roles.items()]
+        outputs = [self._made(what, tensor) for tensor in made]
+        op = row.name if row is not None else what.name
+        call = Call(self.phase, self.scopes[-1], op, row, inputs, attributes, outputs, live)
+        self.calls.append(call)
+        self.tell()
+        return call
+
+    def _made(self, what: Seen, tensor: torch.Tensor) -> Entry:
+        stem = f"{self.scopes[-1]}:{what.name}"
+        number = self._counts.get(stem, 0)
+        self._counts[stem] = number + 1
+        return self.add(f"{stem}.{number}", tensor, "activation")
+
+    def _operand(self, tensor: torch.Tensor) -> Entry:
+        entry = self._by_id.get(id(tensor))
+        if entry is None:
+            return self.add(f"constant.{len(self.entries)}", tensor, "constant")
+        return entry if entry.version == tensor._version else self._changed(entry, tensor)
+
+    def _changed(self, entry: Entry, tensor: torch.Tensor) -> Entry:
+        """A tensor that was written to through another view of its storage since it was recorded: a step of its own."""
+        storage = tensor.untyped_storage()
+        later = self.entries[self.entries.index(entry) + 1 :]
+        writes = [one for one in later if one.written and one.tensor.untyped_storage().data_ptr() == storage.data_ptr()]
+        cells = storage.nbytes() // tensor.element_size()
+        read = (tensor.shape, tensor.stride(), tensor.storage_offset())
+        placed = [(one.tensor.shape, one.tensor.stride(), one.tensor.storage_offset()) for one in writes]
+
+        def again(tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
+            before = tensors["before"]
+            flat = torch.as_strided_scatter(before.new_zeros(cells), before, *read)
+            for number, geometry in enumerate(placed):
+                flat = torch.as_strided_scatter(flat, tensors[f"written.{number}"], *geometry)
+            return torch.as_strided(flat, *read)
+
+        fresh = self.add(f"{entry.name}:changed", tensor, "activation")
+        fresh.axes = entry.axes
+        inputs = [("before", entry), *((f"written.{number}", one) for number, one in enumerate(writes))]
+        self.calls.append(Call(self.phase, self.scopes[-1], "changed", None, inputs, {}, [fresh], again))
+        return fresh
+
+    def _intervene(self, entry: Entry, tensor: torch.Tensor) -> torch.Tensor:
+        wanted = self._interventions.get(entry.name)
+        if not wanted or entry.name in self.met:
+            return tensor
+        name = entry.name
+        self.met.add(name)
+        with torch._C.DisableTorchFunction():
+            with torch.no_grad():
+                changes = replacements(name, entry.value, wanted)
+            for change in changes:
+                self._by_id[id(tensor)].name = self._unique(f"{name}:computed")
+                for role, constant in change.constants.items():
+                    self.add(f"{name}:{role}", constant, "constant").axes = entry.axes
+                operands = tuple(tensor if operand is ... else operand for operand in change.operands)
+                tensor = self.__torch_function__(change.function, (), operands)
+                new = self._by_id[id(tensor)]
+                new.axes, new.tapped = entry.axes, True
+                self._names.discard(new.name)
+                new.name = name
+                self.calls[-1].replacement = change
+        return tensor
+
+    def _keep(self, entry: Entry) -> None:
+        self.entries.append(entry)
+        self._held.append(entry.tensor)
+        self._by_id[id(entry.tensor)] = entry
+
+    def _unique(self, name: str) -> str:
+        chosen, number = name, 0
+        while chosen in self._names:
+            number += 1
+            chosen = f"{name}.{number}"
+        self._names.add(chosen)
+        return chosen
+
+    def _detach_storage(self, target: torch.Tensor) -> None:
+        storage = target.untyped_storage().data_ptr()
+        for entry in self.entries:
+            if entry.value.untyped_storage().data_ptr() == storage:
+                entry.value = entry.value.clone()
+
+
+def _overwritten_by(what: Seen, args: tuple, kwargs: Mapping[str, Any]) -> torch.Tensor | None:
+    if isinstance(out := kwargs.get("out"), torch.Tensor):
+        return out
+    if what.in_place or kwargs.get("inplace"):
+        return args[0] if args else kwargs["input"]
+    return None
+
+
+def _passed(tensor: torch.Tensor, args: tuple, kwargs: Mapping[str, Any]) -> bool:
+    return any(tensor is one for one in _tensors((args, kwargs)))
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, tuple | list):
+        for part in value:
+            yield from _tensors(part)
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from _tensors(part)
+
+
+def _generic(func: Callable, args: tuple, kwargs: Mapping[str, Any]) -> tuple[dict, dict, Callable]:
+    """Roles arg0, arg1 ... for a call the table has no row for, and a way to run it again on other tensors."""
+    roles: dict[str, torch.Tensor] = {}
+
+    def lift(value: Any, role: str) -> Any:
+        if isinstance(value, torch.Tensor):
+            roles[role] = value
+            return Slot(role)
+        if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
+            return type(value)(lift(part, f"{role}.{number}") for number, part in enumerate(value))
+        return value
+
+    def lower(value: Any, tensors: Mapping[str, torch.Tensor]) -> Any:
+        if isinstance(value, Slot):
+            return tensors[value.role]
+        if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
+            return type(value)(lower(part, tensors) for part in value)
+        return value
+
+    lifted = [lift(value, f"arg{number}") for number, value in enumerate(args)]
+    lifted_named = {name: lift(value, name) for name, value in kwargs.items()}
+    attributes = {f"arg{n}": value for n, value in enumerate(lifted) if not isinstance(value, Slot)}
+    attributes |= {name: value for name, value in lifted_named.items() if not isinstance(value, Slot)}
+
+    def again(tensors: Mapping[str, torch.Tensor]) -> Any:
+        positional = [lower(value, tensors) for value in lifted]
+        return func(*positional, **{name: lower(value, tensors) for name, value in lifted_named.items()})
+
+    return roles, attributes, again

@@ -1,0 +1,377 @@
+"""`trace`: runs a module once, forward, loss, backward and update, and gives the record of it."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import torch
+from torch import nn
+
+from engine.assemble import Assembler
+from engine.backward import contributions, gradients, residual
+from engine.digest import trace_id
+from engine.errors import InputError, RunError
+from engine.intervene import Intervention
+from engine.ops.table import rows
+from engine.record import Call, Entry, Recorder
+from engine.skeleton import Edit, private_copy
+from engine.tap import listening
+from engine.trace import Operand, Sent, Step, TensorRecord, Trace
+from engine.update import Update, frozen_masks, updatable
+
+OnStep = Callable[[Step, list[TensorRecord]], None]
+Loss = Callable[[Any, torch.Tensor | None], torch.Tensor]
+
+_ONE_RANDOM_RUN = threading.Lock()
+
+
+def trace(
+    module: nn.Module,
+    inputs: torch.Tensor | Sequence[Any] | Mapping[str, Any],
+    *,
+    target: torch.Tensor | None = None,
+    loss: Loss | None = None,
+    edits: Sequence[Edit] = (),
+    interventions: Sequence[Intervention] = (),
+    backward: bool = True,
+    update: Update | None = None,
+    mode: Literal["explain", "exact"] = "explain",
+    seed: int | None = None,
+    on_step: OnStep | None = None,
+    request: Mapping[str, Any] | None = None,
+    name: str = "",
+    title: str = "",
+    dtype: torch.dtype | None = None,
+    parts: bool = True,
+) -> Trace:
+    """Runs `module` on `inputs` and records every tensor, every step, every gradient.
+
+    inputs:  one tensor, positional arguments, or keyword arguments; tensors in them are named after forward's parameters.
+    loss:    loss(output, target) -> one number; without it an output of one number is its own loss, else backward is skipped.
+    mode:    "explain" opens fused operations into parts (equal within float32 rounding); "exact" keeps them whole.
+    seed:    of the random state for this run; None leaves random operations to the thread's own state.
+    dtype:   converts module and floating inputs first (float64 to verify).
+    parts:   also compute what each backward step sends to each operand (a run of each step again).
+    request: what is kept as the trace's request; name, title: the model's.
+
+    Raises InputError for edits, interventions or frozen places that do not exist, RunError (with the trace so far) when the
+    module itself raises.
+    """
+    run = _Run(module, inputs, target, loss, edits, interventions, backward, mode, on_step, dtype, parts)
+    with _seeded(seed), torch.set_grad_enabled(backward):
+        recorder = run.record()
+    if recorder.overwritten():
+        with _seeded(seed), torch.set_grad_enabled(backward):
+            recorder = run.record(copy=True)
+    run.check_interventions(recorder)
+    result: dict[str, Any] = {}
+    if backward and run.loss_entry is not None:
+        result["check"] = {"max_residual": run.backward(recorder)}
+    if run.loss_entry is not None:
+        result = {"prediction": plain(run.output), "loss": plain(run.loss_entry.value), **result}
+    else:
+        result = {"prediction": plain(run.output), **result}
+    if update is not None and backward and run.loss_entry is not None:
+        result["after_update"] = run.update(update)
+    return run.finish(request or {}, name or type(module).__name__, title, result)
+
+
+class _Run:
+    """One call of `trace` while it is under way."""
+
+    def __init__(
+        self,
+        module: nn.Module,
+        inputs: Any,
+        target: torch.Tensor | None,
+        loss: Loss | None,
+        edits: Sequence[Edit],
+        interventions: Sequence[Intervention],
+        backward: bool,
+        mode: str,
+        on_step: OnStep | None,
+        dtype: torch.dtype | None,
+        parts: bool,
+    ) -> None:
+        self.module, self.mode, self.dtype = module, mode, dtype
+        self.target = _cast(target, dtype)
+        self.loss, self.edits, self.on_step, self.parts = loss, edits, on_step, parts
+        self.wants_gradients = backward
+        self.positional, self.keywords = _arguments(module, inputs, dtype)
+        self.by_name: dict[str, list[Intervention]] = {}
+        for one in interventions:
+            self.by_name.setdefault(one.at, []).append(one)
+        self.steps: list[Step] = []
+        self.calls: list[Call] = []
+        self.output: Any = None
+        self.loss_entry: Entry | None = None
+
+    def record(self, *, copy: bool = False) -> Recorder:
+        """The forward and the loss under a recorder of their own, on a private copy of the module."""
+        self.skeleton = private_copy(self.module, self.edits, dtype=self.dtype, recording=self.wants_gradients)
+        self.assembler = Assembler(getattr(self.module, "symbols", {}), getattr(self.module, "axes", {}))
+        self.steps.clear()
+        self.calls.clear()
+        on_call = self._tell if self.on_step is not None else None
+        recorder = Recorder(interventions=self.by_name, explain=self.mode == "explain", copy=copy, on_call=on_call)
+        positional = [self._given(recorder, name, value) for name, value in self.positional]
+        keywords = {name: self._given(recorder, name, value) for name, value in self.keywords.items()}
+        target = self.target
+        if isinstance(target, torch.Tensor):
+            recorder.add("target", target, "input")
+        self.parameters = [
+            (name, recorder.add(name, value, "parameter")) for name, value in self.skeleton.named_parameters()
+        ]
+        for name, value in self.skeleton.named_buffers():
+            recorder.add(name, value, "constant")
+        for entry in recorder.entries:
+            self.assembler.record(entry)
+        _follow_scopes(self.skeleton, recorder)
+        before, listening.listener = listening.listener, recorder
+        try:
+            with recorder:
+                self.output = self.skeleton(*positional, **keywords)
+                recorder.phase = "loss"
+                loss = self.loss(self.output, target) if self.loss is not None else self.output
+        except InputError:
+            raise
+        except Exception as error:
+            self._settle(recorder)
+            raise RunError(f"the model raised {type(error).__name__}: {error}", self.finish({}, "", "", {})) from error
+        finally:
+            listening.listener = before
+        self.loss_entry = self._loss_entry(recorder, loss)
+        self._settle(recorder)
+        return recorder
+
+    def check_interventions(self, recorder: Recorder) -> None:
+        """Raises InputError for an intervention at a name that the run never met."""
+        for number, name in enumerate(self.by_name):
+            if name not in recorder.met:
+                known = ", ".join(entry.name for entry in recorder.entries if entry.kind == "activation")
+                raise InputError(f"interventions[{number}].at", f"be one of {known}", repr(name))
+
+    def backward(self, recorder: Recorder) -> float:
+        """Adds the gradients and the backward steps; returns how far contributions are from autograd's gradients."""
+        assert self.loss_entry is not None
+        found = gradients(self.loss_entry.tensor, recorder.entries)
+        records = self.assembler.records
+        for entry in recorder.entries:
+            if id(entry) in found:
+                record = self.assembler.record(entry)
+                gradient = _gradient_record(f"{record.name}.grad", record, found[id(entry)])
+                records[gradient.name] = gradient
+                records[record.name] = TensorRecord(
+                    record.name, record.symbol, record.kind, record.axes, record.value, gradient.name
+                )
+        if not self.parts:
+            return 0.0
+        sums: dict[int, list[torch.Tensor]] = {}
+        for index in range(len(self.calls) - 1, -1, -1):
+            sent = list(contributions(self.calls[index], found))
+            for one in sent:
+                sums.setdefault(id(one.entry), []).append(one.value)
+            if sent:
+                self._backward_step(index, [(one.role, one.entry.name, one.value) for one in sent])
+        return residual(sums, found)
+
+    def update(self, update: Update) -> dict[str, Any]:
+        """Adds one step a parameter; returns prediction and loss of a forward with the new parameters."""
+        records, row = self.assembler.records, rows()["sgd"]
+        masks = frozen_masks(update, {name: entry.value for name, entry in self.parameters})
+        rate_dtype = self.dtype or torch.get_default_dtype()
+        rate = TensorRecord("learning_rate", "η", "constant", (), torch.tensor(update.learning_rate, dtype=rate_dtype))
+        records[rate.name] = rate
+        fresh = dict(self.skeleton.named_parameters())
+        for name, entry in self.parameters:
+            record = records[name]
+            if record.gradient is None:
+                continue
+            roles = {"parameter": record, "gradient": records[record.gradient], "learning_rate": rate}
+            if name in masks:
+                mask = TensorRecord(f"{name}.frozen", f"frozen {record.symbol}", "constant", record.axes, masks[name])
+                records[mask.name] = roles["frozen"] = mask
+            with torch.no_grad():
+                value = row.run(**{role: one.value for role, one in roles.items()})
+                fresh[name].data = value
+            new = TensorRecord(f"{name}.updated", f"{record.symbol}′", "parameter", record.axes, value)
+            self._update_step(row, roles, new, frozen=name in masks and bool(masks[name].all()))
+        moved = updatable(masks, [(name, entry.value) for name, entry in self.parameters if records[name].gradient])
+        return {**self._after(), "updatable": moved}
+
+    def finish(self, request: Mapping[str, Any], name: str, title: str, result: Mapping[str, Any]) -> Trace:
+        count = sum(entry.value.numel() for _, entry in self.parameters)
+        model = {"name": name, "title": title or name, "parameter_count": count, "mode": self.mode}
+        live = {index: call for index, call in enumerate(self.calls) if call.row is None}
+        identity = trace_id(request, self.module, name)
+        return Trace(identity, request, model, tuple(self.steps), self.assembler.records, result, live)
+
+    def _given(self, recorder: Recorder, name: str, value: Any) -> Any:
+        """An input as the model gets it: a tensor the gradient reaches but that is no leaf, so that writing to it works."""
+        if not isinstance(value, torch.Tensor):
+            return value
+        if self.wants_gradients and value.is_floating_point():
+            value = value.detach().requires_grad_().clone()
+        recorder.add(name, value, "input")
+        return value
+
+    def _loss_entry(self, recorder: Recorder, loss: Any) -> Entry | None:
+        if isinstance(loss, torch.Tensor) and loss.numel() == 1 and loss.is_floating_point():
+            return recorder.find(loss)
+        if self.loss is not None:
+            got = tuple(loss.shape) if isinstance(loss, torch.Tensor) else type(loss).__name__
+            raise InputError("loss", "give one number", f"{got}")
+        return None
+
+    def _settle(self, recorder: Recorder) -> None:
+        if self.on_step is not None:
+            recorder.tell(all_calls=True)
+        else:
+            for call in recorder.calls:
+                self._tell(call)
+
+    def _tell(self, call: Call) -> None:
+        known = len(self.assembler.records)
+        self.calls.append(call)
+        step = self.assembler.step(call, len(self.steps))
+        self._emit(step, list(self.assembler.records.values())[known:] if self.on_step else [])
+
+    def _emit(self, step: Step, fresh: list[TensorRecord]) -> None:
+        self.steps.append(step)
+        if self.on_step is not None:
+            self.on_step(step, fresh)
+
+    def _backward_step(self, forward: int, sent: list[tuple[str, str, torch.Tensor]]) -> None:
+        records, index, step = self.assembler.records, len(self.steps), self.steps[forward]
+        sends, fresh = [], []
+        for role, operand, value in sent:
+            name = f"{operand}.grad@{index}"
+            if name in records:
+                name = f"{name}:{role}"
+            records[name] = _gradient_record(name, records[operand], value)
+            fresh += [records[f"{operand}.grad"], records[name]]
+            sends.append(Sent(role, name, f"{operand}.grad"))
+        arriving = [
+            Operand("arriving" if number == 0 else f"arriving.{number}", gradient)
+            for number, output in enumerate(step.outputs)
+            if (gradient := records[output].gradient) is not None
+        ]
+        symbols = list(dict.fromkeys(records[one.to].symbol for one in sends))
+        self._emit(
+            Step(
+                index=index,
+                phase="backward",
+                op=step.op,
+                name=f"{step.name}.backward",
+                symbol=", ".join(symbols),
+                scope=step.scope,
+                tex="",
+                inputs=(*arriving, *step.inputs),
+                outputs=tuple(one.tensor for one in sends),
+                attributes=step.attributes,
+                forward=forward,
+                sends=tuple(sends),
+                note=step.note,
+            ),
+            fresh,
+        )
+
+    def _update_step(self, row: Any, roles: Mapping[str, TensorRecord], new: TensorRecord, *, frozen: bool) -> None:
+        self.assembler.records[new.name] = new
+        text, tex = self.assembler.written(row, roles, new, {})
+        shapes = {role: record.shape for role, record in roles.items()}
+        step = Step(
+            index=len(self.steps),
+            phase="update",
+            op=row.name,
+            name=new.name,
+            symbol=text,
+            scope="",
+            tex=tex,
+            inputs=tuple(Operand(role, record.name) for role, record in roles.items()),
+            outputs=(new.name,),
+            flops=row.flops(shapes, new.shape),
+            note="frozen" if frozen else "",
+        )
+        self._emit(step, [*[roles[role] for role in roles if role in ("learning_rate", "frozen")], new])
+
+    def _after(self) -> dict[str, Any]:
+        inner = _Run(
+            self.skeleton,
+            {name: value.detach() if isinstance(value, torch.Tensor) else value for name, value in self._named_inputs()},
+            self.target, self.loss, (), [one for group in self.by_name.values() for one in group],
+            False, self.mode, None, None, False,
+        )  # fmt: skip
+        with torch.no_grad():
+            inner.record()
+        return {"prediction": plain(inner.output), "loss": plain(inner.loss_entry.value if inner.loss_entry else None)}
+
+    def _named_inputs(self) -> list[tuple[str, Any]]:
+        return [*self.positional, *self.keywords.items()]
+
+
+def plain(value: Any) -> Any:
+    """A tensor (or a structure of tensors) as numbers and lists; tensors of one number are a number."""
+    if isinstance(value, torch.Tensor):
+        flat = value.detach().squeeze(-1) if value.dim() and value.shape[-1] == 1 else value.detach()
+        return flat.double().tolist() if flat.is_floating_point() else flat.tolist()
+    if isinstance(value, Mapping):
+        return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(part) for part in value]
+    return value
+
+
+def _gradient_record(name: str, record: TensorRecord, value: torch.Tensor) -> TensorRecord:
+    return TensorRecord(name, f"∂L/∂{record.symbol}", "gradient", record.axes, value.detach())
+
+
+def _arguments(
+    module: nn.Module, inputs: Any, dtype: torch.dtype | None
+) -> tuple[list[tuple[str, Any]], dict[str, Any]]:
+    if isinstance(inputs, Mapping):
+        return [], {name: _cast(value, dtype) for name, value in inputs.items()}
+    given = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
+    names = [name for name in inspect.signature(module.forward).parameters if name not in ("args", "kwargs")]
+    names += [f"input.{number}" for number in range(len(names), len(given))]
+    return [(name, _cast(value, dtype)) for name, value in zip(names, given, strict=False)], {}
+
+
+def _cast(value: Any, dtype: torch.dtype | None) -> Any:
+    if dtype is not None and isinstance(value, torch.Tensor) and value.is_floating_point():
+        return value.to(dtype)
+    return value
+
+
+def _follow_scopes(skeleton: nn.Module, recorder: Recorder) -> None:
+    scopes = recorder.scopes
+
+    def enter(path: str) -> Callable[..., None]:
+        return lambda *_: scopes.append(path)
+
+    def leave(path: str) -> Callable[..., None]:
+        def until_it_is_left(*_: Any) -> None:
+            while scopes.pop() != path:  # parts whose error the model caught never left theirs
+                pass
+
+        return until_it_is_left
+
+    for path, part in skeleton.named_modules():
+        if path:
+            part.register_forward_pre_hook(enter(path))
+            part.register_forward_hook(leave(path))
+
+
+@contextlib.contextmanager
+def _seeded(seed: int | None) -> Any:
+    """A random state of its own for one run; such runs take turns, since PyTorch's CPU generator is one per process."""
+    if seed is None:
+        yield
+        return
+    with _ONE_RANDOM_RUN, torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield

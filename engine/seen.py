@@ -1,0 +1,78 @@
+"""What a recorded function is called, and whether it overwrites, draws at random, or only looks."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+_IN_PLACE_DUNDERS = {
+    f"i{name}": name
+    for name in (
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "truediv",
+        "floordiv",
+        "pow",
+        "matmul",
+        "mod",
+        "and",
+        "or",
+        "xor",
+        "lshift",
+        "rshift",
+    )
+}
+_SPOKEN = {"truediv": "div", "rtruediv": "rdiv", "itruediv": "idiv"}
+_RANDOM = {
+    "dropout", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d", "dropout3d", "bernoulli", "multinomial",
+    "normal", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "rrelu", "uniform",
+    "exponential", "gumbel_softmax", "poisson", "scaled_dot_product_attention",
+}  # fmt: skip
+_LOOKS = {
+    "requires_grad",
+    "retain_grad",
+    "register_hook",
+    "backward",
+    "is_leaf",
+    "grad",
+    "grad_fn",
+    "data_ptr",
+    "set_default_dtype",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """name: without dunders, property access or the in-place underscore. ignored: not a computation of the model."""
+
+    name: str
+    in_place: bool
+    random: bool
+    ignored: bool
+
+
+@functools.cache
+def seen(func: Callable) -> Seen:
+    name = getattr(func, "__name__", type(func).__name__)
+    if name in ("__get__", "__set__", "__delete__"):
+        attribute = getattr(getattr(func, "__self__", None), "__name__", "")
+        looks = name != "__get__" or attribute in _LOOKS
+        return Seen(attribute, in_place=False, random=False, ignored=looks)
+    if name.startswith("__") and name.endswith("__"):
+        bare = name.strip("_")
+        if bare in _IN_PLACE_DUNDERS:
+            return Seen(_spoken(_IN_PLACE_DUNDERS[bare]), in_place=True, random=False, ignored=False)
+        return Seen(_spoken(bare), in_place=bare == "setitem", random=False, ignored=False)
+    in_place = name.endswith("_") and not name.startswith("_")
+    bare = name.rstrip("_")
+    ignored = bare in _LOOKS or func is torch.Tensor.requires_grad_
+    return Seen(_spoken(bare), in_place=in_place, random=bare in _RANDOM, ignored=ignored)
+
+
+def _spoken(name: str) -> str:
+    return _SPOKEN.get(name, name)

@@ -1,0 +1,67 @@
+"""A trace as one .safetensors file: tensors by name, the manifest as JSON in the metadata.
+
+Any safetensors reader opens it; nothing in it is code. Operations the table has no row for can be read, not run again.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save as to_bytes
+
+from engine.errors import InputError
+from engine.manifest import encode, manifest, read
+from engine.trace import SCHEMA, Trace
+
+KEY = "longhand"
+
+
+def dump(trace: Trace) -> bytes:
+    """The file's content."""
+    values = {name: record.value.contiguous().clone() for name, record in trace.tensors.items()}
+    data = manifest(trace) | {"result": _finite(trace.result), "request": _finite(trace.request)}
+    return to_bytes(values, metadata={KEY: json.dumps(data, ensure_ascii=False, allow_nan=False)})
+
+
+def save(trace: Trace, path: str | Path) -> None:
+    """Writes the file; any earlier file of that name is replaced whole."""
+    target = Path(path)
+    partial = target.with_name(f"{target.name}.partial")
+    partial.write_bytes(dump(trace))
+    partial.replace(target)
+
+
+def load(path: str | Path) -> Trace:
+    """Reads a trace file by memory map. Raises InputError for anything that is not one."""
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            text = (file.metadata() or {}).get(KEY)
+            if text is None:
+                raise InputError("file", f"carry a {SCHEMA} manifest", "a safetensors file without one")
+            data = json.loads(text)
+            values: dict[str, torch.Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise InputError("file", "be a safetensors file", str(error)[:200]) from error
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError("file", "carry a manifest in JSON", str(error)[:200]) from error
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        got = data.get("schema") if isinstance(data, dict) else type(data).__name__
+        raise InputError("file", f"have the schema {SCHEMA}", repr(got)[:80])
+    try:
+        return read(data, values)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise InputError("file", "be whole and consistent", str(error)[:200]) from error
+
+
+def _finite(data: object) -> object:
+    """JSON data in which NaN and infinities are written as `encode` writes them."""
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return encode(data) if isinstance(data, float) else data
