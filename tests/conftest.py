@@ -49,14 +49,17 @@ def facts() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[TestClient]:
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     """A client of the whole app, started and stopped once a module (Hypothesis refuses narrower fixtures).
 
-    It asks as 127.0.0.1, a host that the app trusts. An error that the app does not handle fails the test.
+    It asks as 127.0.0.1, a host that the app trusts, and keeps its files in a folder of its own. An error that the app
+    does not handle fails the test.
     """
     from starlette.testclient import TestClient
 
     from app.main import create_app
 
-    with TestClient(create_app(), base_url="http://127.0.0.1") as testing:
-        yield testing
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LONGHAND_DATA_DIR", str(tmp_path_factory.mktemp("data")))
+        with TestClient(create_app(), base_url="http://127.0.0.1") as testing:
+            yield testing

@@ -55,8 +55,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     address = f"http://127.0.0.1:{port}"
-    log = tmp_path_factory.mktemp("server") / "output.txt"
-    environment = os.environ | {"HOST": "127.0.0.1", "PORT": str(port), "OMP_NUM_THREADS": "1"}
+    folder = tmp_path_factory.mktemp("server")
+    log = folder / "output.txt"
+    environment = os.environ | {"HOST": "127.0.0.1", "PORT": str(port), "LONGHAND_DATA_DIR": str(folder / "data")}
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "app"], cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT

@@ -1,0 +1,37 @@
+"""Timing calls side by side, so that what else the machine does falls on both alike."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable
+
+from bench.row import Row
+
+Call = Callable[[], object]
+
+
+def median_ms(*calls: Call, rounds: int = 50, warm_up: int = 5) -> list[float]:
+    """The median time of each call, ms. The calls take turns; garbage is collected between rounds, not in them."""
+    for _ in range(warm_up):
+        for call in calls:
+            call()
+    taken: list[list[float]] = [[] for _ in calls]
+    gc.disable()
+    try:
+        for _ in range(rounds):
+            for call, times in zip(calls, taken, strict=True):
+                start = time.perf_counter()
+                call()
+                times.append((time.perf_counter() - start) * 1000)
+            gc.collect(0)
+    finally:
+        gc.enable()
+    return [statistics.median(times) for times in taken]
+
+
+def ratio(what: str, ours: Call, plain: Call, *, at_most: float | None = None, rounds: int = 50) -> Row:
+    """How many times as long our call takes as the plain one, both measured in turns."""
+    ours_ms, plain_ms = median_ms(ours, plain, rounds=rounds)
+    return Row(what, ours_ms / plain_ms, "x", at_most=at_most, detail=f"{ours_ms:.3g} ms / {plain_ms:.3g} ms")
