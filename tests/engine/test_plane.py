@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 
 from engine.errors import InputError
 from engine.models import catalogue
-from engine.plane import Boundary, Plane, Surface, effect, plane, surface
+from engine.plane import Boundary, Plane, Surface, effect, plane, predictions, surface
 
 MODEL = catalogue()["tiny_network"]
 V3 = {"edits": [{"parameter": "readout.weight", "index": [0, 2], "value": 101}]}
@@ -32,6 +33,16 @@ def test_predictions_are_those_of_single_runs() -> None:
     for x in ([-3.0, 4.0], [4.0, 4.0], [-4.0, -4.0]):
         alone = MODEL.trace({"inputs": {"x": x}, "backward": False})
         assert at(found, *x) == alone.result["prediction"]
+
+
+def test_predictions_at_points_are_those_of_single_runs() -> None:
+    points = torch.tensor([[2.0, -1.0], [0.0, 1.0]])
+    assert predictions(MODEL, {}, points).tolist() == [5.5, 1]
+    assert predictions(MODEL, V3, points).tolist() == [5.5, 251]
+
+
+def test_inputs_and_prediction_have_their_symbols() -> None:
+    assert (draw().inputs, draw().output) == (("x₁", "x₂"), "ŷ")
 
 
 def test_boundaries_are_the_lines_where_a_sum_is_zero() -> None:
@@ -119,7 +130,7 @@ def test_inputs_and_targets_of_the_request_play_no_part() -> None:
 
 def test_rounding_is_not_an_effect() -> None:
     base = draw()
-    noisy = Surface(base.coordinates, base.prediction * (1 + 1e-7), (), ())
+    noisy = dataclasses.replace(base, prediction=base.prediction * (1 + 1e-7))
     assert effect(noisy, base).points == 0
 
 
