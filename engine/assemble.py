@@ -12,6 +12,14 @@ from engine.record import Call, Entry
 from engine.trace import Axis, Operand, Step, TensorRecord
 
 
+def written(
+    row: Op, roles: Mapping[str, TensorRecord], out: TensorRecord, attributes: Mapping[str, Any]
+) -> tuple[str, str]:
+    """An operation as text and as LaTeX."""
+    labels = StepLabels(roles, out, attributes)
+    return row.text(labels), row.tex(StepLabels(roles, out, attributes, tex=True))
+
+
 class Assembler:
     """symbols, axes: by tensor name, as the model declares them; axes are strings like "unit input"."""
 
@@ -22,7 +30,7 @@ class Assembler:
         self._by_entry: dict[int, str] = {}
 
     def record(self, entry: Entry, template: Entry | None = None) -> TensorRecord:
-        """The record of an entry, made once. template: an entry of the same shape whose axes it takes if it has none."""
+        """The record of an entry, made once. template: an entry of its shape whose axes it takes if it has none."""
         if (name := self._by_entry.get(id(entry))) is not None:
             return self.records[name]
         axes = self._named_axes(entry, template)
@@ -64,27 +72,18 @@ class Assembler:
             names = ", ".join(record.symbol for record in roles.values())
             note = "linearised" if out.value.is_floating_point() else "opaque"
             return f"{out.symbol} = {call.op}({names})", "", note
-        return (*self.written(call.row, roles, out, call.attributes), "")
-
-    @staticmethod
-    def written(
-        row: Op, roles: Mapping[str, TensorRecord], out: TensorRecord, attributes: Mapping[str, Any]
-    ) -> tuple[str, str]:
-        """An operation as text and as LaTeX."""
-        labels = StepLabels(roles, out, attributes)
-        return row.text(labels), row.tex(StepLabels(roles, out, attributes, tex=True))
+        return (*written(call.row, roles, out, call.attributes), "")
 
     def _replaced(self, call: Call, out: TensorRecord) -> tuple[str, str]:
         """An intervention in words, cell by cell; a whole axis is written once, by the tensor's symbol."""
         said, change = [], call.replacement
         assert change is not None
         for place, value in change.places:
-            whole = [
-                axis for axis, part in zip(out.axes, place, strict=True) if isinstance(part, slice) and axis.size > 1
-            ]
+            parts = list(zip(out.axes, place, strict=True))
+            whole = [axis for axis, part in parts if isinstance(part, slice) and axis.size > 1]
             label = out.symbol if whole else cell_label(out, tuple(0 if isinstance(p, slice) else p for p in place))
             if whole and len(whole) < sum(axis.size > 1 for axis in out.axes):
-                cut = [(axis, part) for axis, part in zip(out.axes, place, strict=True) if not isinstance(part, slice)]
+                cut = [(axis, part) for axis, part in parts if not isinstance(part, slice)]
                 label = f"{out.symbol}[{', '.join(f'{axis.name} {part + 1}' for axis, part in cut)}]"
             said.append(describe(change.kind, label, value))
         return ", ".join(said), ""

@@ -1,8 +1,8 @@
 """Gradients of every recorded tensor in one backward, and what each step sends to each of its operands.
 
-The gradient of a tensor comes from autograd, through edges pinned when the tensor was recorded. What a step sends is its
-own vector-Jacobian product, computed apart by running the step again on leaves; that the parts sum to autograd's gradient
-is checked, not assumed.
+The gradient of a tensor comes from autograd, through edges pinned when the tensor was recorded. What a step sends is
+its own vector-Jacobian product, computed apart by running the step again on leaves; that the parts sum to autograd's
+gradient is checked, not assumed.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from typing import Any
 import torch
 
 from engine.calls import arguments
+from engine.labels import tex_symbol
 from engine.ops.table import Op
 from engine.record import Call, Entry
+from engine.trace import Operand, Sent, Step, TensorRecord
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,9 @@ class Contribution:
 
 def gradients(loss: torch.Tensor, entries: Sequence[Entry]) -> dict[int, torch.Tensor]:
     """d loss / d entry by id(entry), for those the loss has a path to. loss: one number."""
-    reached = [entry for entry in entries if entry.edge is not None]
-    found = torch.autograd.grad(loss, [entry.edge for entry in reached], allow_unused=True)  # type: ignore[misc]
-    return {id(entry): value for entry, value in zip(reached, found, strict=True) if value is not None}
+    edges = {id(entry): entry.edge for entry in entries if entry.edge is not None}
+    found = torch.autograd.grad(loss, list(edges.values()), allow_unused=True)
+    return {key: value for key, value in zip(edges, found, strict=True) if value is not None}
 
 
 def contributions(call: Call, arriving: Mapping[int, torch.Tensor]) -> Iterator[Contribution]:
@@ -99,3 +101,45 @@ def residual(parts: Mapping[int, Sequence[torch.Tensor]], whole: Mapping[int, to
 
 def _differentiable(entry: Entry) -> bool:
     return entry.value.is_floating_point() or entry.value.is_complex()
+
+
+def gradient_record(name: str, record: TensorRecord, value: torch.Tensor) -> TensorRecord:
+    """The record of a gradient (or a part of one) of a tensor."""
+    return TensorRecord(name, f"∂L/∂{record.symbol}", "gradient", record.axes, value.detach())
+
+
+def backward_step(
+    step: Step, index: int, sent: Sequence[Contribution], records: dict[str, TensorRecord]
+) -> tuple[Step, list[TensorRecord]]:
+    """The step that undoes `step`, and the gradient records it is the first to need; adds its parts to `records`."""
+    sends, fresh = [], []
+    for one in sent:
+        operand = records[one.entry.name]
+        name = f"{operand.name}.grad@{index}"
+        if name in records:
+            name = f"{name}:{one.role}"
+        records[name] = gradient_record(name, operand, one.value)
+        fresh += [records[f"{operand.name}.grad"], records[name]]
+        sends.append(Sent(one.role, name, f"{operand.name}.grad"))
+    arriving = [
+        Operand("arriving" if number == 0 else f"arriving.{number}", gradient)
+        for number, output in enumerate(step.outputs)
+        if (gradient := records[output].gradient) is not None
+    ]
+    symbols = dict.fromkeys(records[one.to].symbol for one in sends)
+    backward = Step(
+        index=index,
+        phase="backward",
+        op=step.op,
+        name=f"{step.name}.backward",
+        symbol=", ".join(symbols),
+        scope=step.scope,
+        tex=",\\ ".join(map(tex_symbol, symbols)),
+        inputs=(*arriving, *step.inputs),
+        outputs=tuple(one.tensor for one in sends),
+        attributes=step.attributes,
+        forward=step.index,
+        sends=tuple(sends),
+        note=step.note,
+    )
+    return backward, fresh

@@ -41,7 +41,7 @@ class Comparison:
 
 
 def compare(trace: Trace, baseline: Trace, *, limit: int = 1000) -> Comparison:
-    """Compares values and gradients cell by cell, to the bit; two NaNs are the same. What single steps send is left out."""
+    """Compares values and gradients cell by cell, to the bit; two NaNs are the same. Steps' parts are left out."""
     here, there = _by_timeline(trace), _by_timeline(baseline)
     cells: list[Change] = []
     counts: dict[str, int] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -101,7 +102,7 @@ def _linearised(trace: Trace, step: Step, record: TensorRecord, position: int, i
     terms = []
     for role, slopes in local.row(trace, step, index, position).items():
         operand = trace.record(step.operand(role))
-        for place in _places(slopes.shape):
+        for place in itertools.product(*map(range, slopes.shape)):
             slope = float(slopes[place])
             if slope:
                 terms.append(multiply(const(slope, "slope"), ref(operand.name, place, number_at(operand, place))))
@@ -135,7 +136,7 @@ def _sent(trace: Trace, backward: Step, role: str, index: Index, limit: int) -> 
     for position, slopes in enumerate(local.column(trace, step, role, index)):
         if trace.record(step.outputs[position]).gradient is None:
             continue
-        for place in _places(slopes.shape):
+        for place in itertools.product(*map(range, slopes.shape)):
             if float(slopes[place]):
                 terms.append(multiply(reader.arriving(place, position), const(float(slopes[place]), "slope")))
     return reader.sum(terms) if terms else const(0.0)
@@ -147,10 +148,3 @@ def _finish(
     captured = number_at(record, index)
     residual = None if expression is None else expression.value - captured
     return Explanation(tensor, index, cell_label(record, index), what, expression, captured, residual, parts, note)
-
-
-def _places(shape: Sequence[int]) -> list[Index]:
-    places: list[Index] = [()]
-    for size in shape:
-        places = [(*place, number) for place in places for number in range(size)]
-    return places

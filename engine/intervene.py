@@ -21,7 +21,7 @@ Kind = Literal["set", "scale", "add", "patch"]
 
 @dataclass(frozen=True)
 class Intervention:
-    """`value` is a number, or for a patch a nested list of the shape the index selects. `None` in the index is a whole axis."""
+    """`value`: a number, or for a patch a nested list of the shape the index selects; None in it is a whole axis."""
 
     at: str
     index: tuple[int | None, ...]
@@ -46,10 +46,14 @@ def replacements(name: str, tensor: torch.Tensor, wanted: Sequence[Intervention]
     Raises InputError for an index that does not fit the tensor or a patch of another shape.
     """
     calls = []
-    for kind, group in itertools.groupby(wanted, key=lambda one: "set" if one.kind == "patch" else one.kind):
+    for kind, group in itertools.groupby(wanted, key=_written_as):
         places = tuple((place_of(f"intervention at {name}", tensor.shape, one.index), one.value) for one in group)
         calls.append(_replacement(name, kind, places, tensor))
     return calls
+
+
+def _written_as(one: Intervention) -> Kind:
+    return "set" if one.kind == "patch" else one.kind
 
 
 def _replacement(name: str, kind: Kind, places: tuple, tensor: torch.Tensor) -> Replacement:

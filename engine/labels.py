@@ -45,18 +45,7 @@ def tex_symbol(symbol: str) -> str:
 
 _ACCENTS = {"\u0302": "hat", "\u0303": "tilde", "\u0304": "bar", "\u0307": "dot"}
 _GREEK = {"η": r"\eta", "α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "ε": r"\epsilon", "σ": r"\sigma"}
-_SPECIAL = {
-    "\\": r"\backslash ",
-    "{": r"\{",
-    "}": r"\}",
-    "_": r"\_",
-    "^": r"\hat{}",
-    "#": r"\#",
-    "%": r"\%",
-    "&": r"\&",
-    "$": r"\$",
-    "~": r"\sim ",
-}
+_SPECIAL = {"\\": r"\backslash ", "^": r"\hat{}", "~": r"\sim "} | {one: f"\\{one}" for one in "{}_#%&$"}
 
 
 def _escape(text: str) -> str:

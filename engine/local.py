@@ -46,7 +46,7 @@ def row(trace: Trace, step: Step, index: Index, position: int = 0) -> dict[str, 
 def column(trace: Trace, step: Step, role: str, index: Index) -> list[torch.Tensor]:
     """d each output / d operand[index]; zeros where the output does not depend on it.
 
-    Two backward passes (a vector-Jacobian product is linear in its vector), so that any differentiable operation will do.
+    Two backward passes (a vector-Jacobian product is linear in its vector): any differentiable operation will do.
     """
     leaf = _cast(trace[step.operand(role)], torch.float64).requires_grad_()
     with torch.enable_grad():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -94,7 +94,7 @@ def decode(value: Any) -> Any:
 
 
 def read(data: Mapping[str, Any], values: Mapping[str, torch.Tensor]) -> Trace:
-    """The trace of a manifest and its values. Raises ValueError, KeyError or TypeError where they do not fit together."""
+    """The trace of a manifest and its values. Raises ValueError, KeyError or TypeError where they do not fit."""
     records = {one["name"]: _record(one, values[one["name"]]) for one in data["tensors"]}
     steps = tuple(_step(one) for one in data["steps"])
     for place, step in enumerate(steps):
@@ -150,7 +150,7 @@ def _dtype(name: Any) -> torch.dtype:
     return found
 
 
-_DECODE = {
+_DECODE: dict[str, Callable[[Any], Any]] = {
     "float": float,
     "slot": lambda role: Slot(str(role)),
     "slice": lambda parts: slice(*map(decode, parts)),

@@ -1,7 +1,7 @@
 """Fused operations written out in their parts, for "explain" mode.
 
-Each function takes what the fused one takes and gives the same result within float32 rounding; run under a recorder, its
-parts become steps. Sources: the equations in PyTorch's documentation of each function.
+Each function takes what the fused one takes and gives the same result within float32 rounding; run under a recorder,
+its parts become steps. Sources: the equations in PyTorch's documentation of each function.
 """
 
 from __future__ import annotations
@@ -16,13 +16,17 @@ from torch.nn import functional as F
 from engine.tap import tap
 
 
+class KeptWhole(Exception):
+    """This call can't be opened; nothing of it was run."""
+
+
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-5,
-    cudnn_enable: bool = True,
+    cudnn_enable: bool = True,  # noqa: ARG001 the fused function takes it
 ) -> Tensor:
     """(x - mean) / sqrt(variance + eps) * weight + bias, over the last `normalized_shape` dimensions."""
     dims = tuple(range(-len(normalized_shape), 0))
@@ -73,7 +77,7 @@ def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    embed_dim_to_check: int,
+    embed_dim_to_check: int,  # noqa: ARG001 the fused function takes it
     num_heads: int,
     in_proj_weight: Tensor | None,
     in_proj_bias: Tensor | None,
@@ -94,14 +98,14 @@ def multi_head_attention_forward(
     static_k: Tensor | None = None,
     static_v: Tensor | None = None,
     average_attn_weights: bool = True,
-    is_causal: bool = False,
+    is_causal: bool = False,  # noqa: ARG001 a hint; the mask is given as well
 ) -> tuple[Tensor, Tensor | None]:
     """nn.MultiheadAttention's function. query, key, value: [time, batch, d_model] or [time, d_model].
 
-    Raises NotImplementedError for bias_k, bias_v, add_zero_attn and static keys, which the recorder keeps whole instead.
+    Raises KeptWhole for bias_k, bias_v, add_zero_attn and static keys.
     """
     if any(part is not None for part in (bias_k, bias_v, static_k, static_v)) or add_zero_attn:
-        raise NotImplementedError
+        raise KeptWhole
     batched = query.dim() == 3
     if not batched:
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
@@ -112,7 +116,7 @@ def multi_head_attention_forward(
         _split(F.linear(part, weight, bias), num_heads)  # [batch, head, time, d_head]
         for part, weight, bias in zip((query, key, value), weights, biases, strict=True)
     ]
-    mask = _mask(attn_mask, key_padding_mask, heads[0], heads[1], num_heads)
+    mask = _mask(attn_mask, key_padding_mask, heads[0], num_heads)
     scores = (heads[0] @ heads[1].transpose(-2, -1)) * (1 / math.sqrt(heads[0].shape[-1]))
     scores = scores if mask is None else scores + mask
     pattern = tap("pattern", torch.softmax(scores, -1), "head query key")
@@ -136,9 +140,7 @@ def _split(x: Tensor, heads: int) -> Tensor:
     return x.reshape(time, batch, heads, d_model // heads).permute(1, 2, 0, 3)
 
 
-def _mask(
-    attn_mask: Tensor | None, key_padding: Tensor | None, query: Tensor, key: Tensor, heads: int
-) -> Tensor | None:
+def _mask(attn_mask: Tensor | None, key_padding: Tensor | None, query: Tensor, heads: int) -> Tensor | None:
     """Both masks as one float to add: [batch or 1, head or 1, query, key]; -inf where a key may not be seen."""
     total = None
     if attn_mask is not None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
-
-import torch
 
 from engine import local
 from engine.errors import InputError
@@ -58,7 +56,7 @@ def paths(trace: Trace, tensor: str, index: Sequence[int], *, limit: int = 64) -
     record, place = find(trace, tensor, index)
     if record.kind == "gradient" or record.gradient is None:
         raise InputError("tensor", "have a path to the loss", f"{tensor!r}, which has none")
-    found = list(islice(_walk(trace, tensor, place), limit + 1))
+    found = list(itertools.islice(_walk(trace, tensor, place), limit + 1))
     shown = tuple(Path(math.prod(hop.derivative for hop in hops), hops) for hops in found[:limit])
     total = number_at(trace.record(record.gradient), place)
     label = cell_label(trace.record(record.gradient), place)
@@ -88,7 +86,7 @@ def _hops(trace: Trace, step: Step, role: str, index: Index) -> Iterator[Hop]:
         if record.gradient is None:
             continue
         few = row is not None and slopes.numel() <= _MANY and name == step.output
-        places = [tuple(place) for place in torch.cartesian_prod(*map(torch.arange, slopes.shape)).reshape(-1, slopes.dim()).tolist()] if slopes.dim() else [()]  # fmt: skip
+        places = itertools.product(*map(range, slopes.shape))
         for place in places:
             slope = float(slopes[place])
             if slope or (few and row is not None and source in _read(row.cell(StepReader(trace, step, _MANY), place))):

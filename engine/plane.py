@@ -6,7 +6,7 @@ units are on. Everything obeys the request's edits, interventions and options. D
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -141,9 +141,9 @@ def surface(model: Model, request: Mapping[str, Any], lower: float, upper: float
     )
 
 
-def predictions(model: Model, request: Mapping[str, Any], points: Float[Tensor, "point 2"]) -> Float[Tensor, " point"]:
-    """One network's prediction at each point, whatever the request's own inputs are."""
-    run = _run(model, request, points)
+def predictions(model: Model, request: Mapping[str, Any], points: Sequence[Sequence[float]]) -> Float[Tensor, " point"]:
+    """One network's prediction at each point (x1, x2), whatever the request's own inputs are."""
+    run = _run(model, request, torch.tensor(points, dtype=torch.float32), backward=False)
     return run[_output(run)][:, 0]
 
 
@@ -157,7 +157,7 @@ def effect(edited: Surface, baseline: Surface) -> Effect:
 _CORNERS = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
 
 
-def _run(model: Model, request: Mapping[str, Any], points: Float[Tensor, "point 2"]) -> Trace:
+def _run(model: Model, request: Mapping[str, Any], points: Float[Tensor, "point 2"], *, backward: bool = True) -> Trace:
     """Every point a row of one run; its loss is the sum of the predictions, so x's gradient holds each row's slope."""
     whole = model.canonical(request)
     return trace(
@@ -166,6 +166,7 @@ def _run(model: Model, request: Mapping[str, Any], points: Float[Tensor, "point 
         loss=lambda prediction, _: prediction.sum(),
         edits=[Edit(one["parameter"], tuple(one["index"]), float(one["value"])) for one in whole["edits"]],
         interventions=[_for_rows(one) for one in whole["interventions"]],
+        backward=backward,
         parts=False,
     )
 

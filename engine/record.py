@@ -16,14 +16,14 @@ from torch.overrides import TorchFunctionMode
 
 from engine.calls import bind
 from engine.intervene import Intervention, Replacement, replacements
-from engine.opened import OPENED
+from engine.opened import OPENED, KeptWhole
 from engine.ops.table import Op, calls
 from engine.seen import Seen, seen
 from engine.trace import Kind, Phase, Slot
 
 
 class Entry:
-    """One tensor while it is being recorded. `tensor` is the live object, `value` what it was, `edge` where its gradient is."""
+    """One tensor while it is being recorded: the live `tensor`, the `value` it had, the `edge` of its gradient."""
 
     __slots__ = ("axes", "edge", "kind", "name", "symbol", "tapped", "tensor", "value", "version", "written")
 
@@ -133,8 +133,11 @@ class Recorder(TorchFunctionMode):
         if what.ignored:
             return func(*args, **kwargs)
         if self._explain and what.name in OPENED:
-            with self:
-                return OPENED[what.name](*args, **kwargs)
+            try:
+                with self:
+                    return OPENED[what.name](*args, **kwargs)
+            except KeptWhole:
+                pass
         target = _overwritten_by(what, args, kwargs)
         if target is not None:
             return self._call_in_place(what, func, args, kwargs, target)

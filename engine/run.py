@@ -12,19 +12,18 @@ import torch
 from torch import nn
 
 from engine.assemble import Assembler
-from engine.backward import contributions, gradients, residual
+from engine.backward import backward_step, contributions, gradient_record, gradients, residual
 from engine.digest import trace_id
 from engine.errors import InputError, RunError
 from engine.intervene import Intervention
-from engine.ops.table import rows
 from engine.record import Call, Entry, Recorder
 from engine.skeleton import Edit, private_copy
 from engine.tap import listening
-from engine.trace import Operand, Sent, Step, TensorRecord, Trace
-from engine.update import Update, frozen_masks, updatable
+from engine.trace import Step, TensorRecord, Trace
+from engine.update import Update, updatable, update_steps
 
 OnStep = Callable[[Step, list[TensorRecord]], None]
-Loss = Callable[[Any, torch.Tensor | None], torch.Tensor]
+Loss = Callable[[Any, Any], torch.Tensor]
 
 _ONE_RANDOM_RUN = threading.Lock()
 
@@ -50,16 +49,17 @@ def trace(
 ) -> Trace:
     """Runs `module` on `inputs` and records every tensor, every step, every gradient.
 
-    inputs:  one tensor, positional arguments, or keyword arguments; tensors in them are named after forward's parameters.
-    loss:    loss(output, target) -> one number; without it an output of one number is its own loss, else backward is skipped.
+    inputs:  one tensor, positional or keyword arguments; tensors in them are named after forward's parameters.
+    loss:    loss(output, target) -> one number; without it an output of one number is its own loss, else there is no
+             backward.
     mode:    "explain" opens fused operations into parts (equal within float32 rounding); "exact" keeps them whole.
     seed:    of the random state for this run; None leaves random operations to the thread's own state.
     dtype:   converts module and floating inputs first (float64 to verify).
     parts:   also compute what each backward step sends to each operand (a run of each step again).
     request: what is kept as the trace's request; name, title: the model's.
 
-    Raises InputError for edits, interventions or frozen places that do not exist, RunError (with the trace so far) when the
-    module itself raises.
+    Raises InputError for edits, interventions or frozen places that do not exist, RunError (with the trace so far)
+    when the module itself raises.
     """
     run = _Run(module, inputs, target, loss, edits, interventions, backward, mode, on_step, dtype, parts)
     with _seeded(seed), torch.set_grad_enabled(backward):
@@ -163,7 +163,7 @@ class _Run:
         for entry in recorder.entries:
             if id(entry) in found:
                 record = self.assembler.record(entry)
-                gradient = _gradient_record(f"{record.name}.grad", record, found[id(entry)])
+                gradient = gradient_record(f"{record.name}.grad", record, found[id(entry)])
                 records[gradient.name] = gradient
                 records[record.name] = TensorRecord(
                     record.name, record.symbol, record.kind, record.axes, record.value, gradient.name
@@ -171,37 +171,24 @@ class _Run:
         if not self.parts:
             return 0.0
         sums: dict[int, list[torch.Tensor]] = {}
-        for index in range(len(self.calls) - 1, -1, -1):
-            sent = list(contributions(self.calls[index], found))
+        for forward in range(len(self.calls) - 1, -1, -1):
+            sent = list(contributions(self.calls[forward], found))
             for one in sent:
                 sums.setdefault(id(one.entry), []).append(one.value)
             if sent:
-                self._backward_step(index, [(one.role, one.entry.name, one.value) for one in sent])
+                self._emit(*backward_step(self.steps[forward], len(self.steps), sent, records))
         return residual(sums, found)
 
     def update(self, update: Update) -> dict[str, Any]:
         """Adds one step a parameter; returns prediction and loss of a forward with the new parameters."""
-        records, row = self.assembler.records, rows()["sgd"]
-        masks = frozen_masks(update, {name: entry.value for name, entry in self.parameters})
-        rate_dtype = self.dtype or torch.get_default_dtype()
-        rate = TensorRecord("learning_rate", "η", "constant", (), torch.tensor(update.learning_rate, dtype=rate_dtype))
-        records[rate.name] = rate
-        fresh = dict(self.skeleton.named_parameters())
-        for name, entry in self.parameters:
-            record = records[name]
-            if record.gradient is None:
-                continue
-            roles = {"parameter": record, "gradient": records[record.gradient], "learning_rate": rate}
-            if name in masks:
-                mask = TensorRecord(f"{name}.frozen", f"frozen {record.symbol}", "constant", record.axes, masks[name])
-                records[mask.name] = roles["frozen"] = mask
-            with torch.no_grad():
-                value = row.run(**{role: one.value for role, one in roles.items()})
-                fresh[name].data = value
-            new = TensorRecord(f"{name}.updated", f"{record.symbol}′", "parameter", record.axes, value)
-            self._update_step(row, roles, new, frozen=name in masks and bool(masks[name].all()))
-        moved = updatable(masks, [(name, entry.value) for name, entry in self.parameters if records[name].gradient])
-        return {**self._after(), "updatable": moved}
+        records = self.assembler.records
+        names = [name for name, _ in self.parameters]
+        for step, fresh in update_steps(update, names, records, len(self.steps)):
+            self._emit(step, fresh)
+        for name, parameter in self.skeleton.named_parameters():
+            if f"{name}.updated" in records:
+                parameter.data = records[f"{name}.updated"].value
+        return {**self._after(), "updatable": updatable(records)}
 
     def finish(self, request: Mapping[str, Any], name: str, title: str, result: Mapping[str, Any]) -> Trace:
         count = sum(entry.value.numel() for _, entry in self.parameters)
@@ -211,7 +198,7 @@ class _Run:
         return Trace(identity, request, model, tuple(self.steps), self.assembler.records, result, live)
 
     def _given(self, recorder: Recorder, name: str, value: Any) -> Any:
-        """An input as the model gets it: a tensor the gradient reaches but that is no leaf, so that writing to it works."""
+        """An input as the model gets it: the gradient reaches it, but it is no leaf, so that writing to it works."""
         if not isinstance(value, torch.Tensor):
             return value
         if self.wants_gradients and value.is_floating_point():
@@ -245,64 +232,10 @@ class _Run:
         if self.on_step is not None:
             self.on_step(step, fresh)
 
-    def _backward_step(self, forward: int, sent: list[tuple[str, str, torch.Tensor]]) -> None:
-        records, index, step = self.assembler.records, len(self.steps), self.steps[forward]
-        sends, fresh = [], []
-        for role, operand, value in sent:
-            name = f"{operand}.grad@{index}"
-            if name in records:
-                name = f"{name}:{role}"
-            records[name] = _gradient_record(name, records[operand], value)
-            fresh += [records[f"{operand}.grad"], records[name]]
-            sends.append(Sent(role, name, f"{operand}.grad"))
-        arriving = [
-            Operand("arriving" if number == 0 else f"arriving.{number}", gradient)
-            for number, output in enumerate(step.outputs)
-            if (gradient := records[output].gradient) is not None
-        ]
-        symbols = list(dict.fromkeys(records[one.to].symbol for one in sends))
-        self._emit(
-            Step(
-                index=index,
-                phase="backward",
-                op=step.op,
-                name=f"{step.name}.backward",
-                symbol=", ".join(symbols),
-                scope=step.scope,
-                tex="",
-                inputs=(*arriving, *step.inputs),
-                outputs=tuple(one.tensor for one in sends),
-                attributes=step.attributes,
-                forward=forward,
-                sends=tuple(sends),
-                note=step.note,
-            ),
-            fresh,
-        )
-
-    def _update_step(self, row: Any, roles: Mapping[str, TensorRecord], new: TensorRecord, *, frozen: bool) -> None:
-        self.assembler.records[new.name] = new
-        text, tex = self.assembler.written(row, roles, new, {})
-        shapes = {role: record.shape for role, record in roles.items()}
-        step = Step(
-            index=len(self.steps),
-            phase="update",
-            op=row.name,
-            name=new.name,
-            symbol=text,
-            scope="",
-            tex=tex,
-            inputs=tuple(Operand(role, record.name) for role, record in roles.items()),
-            outputs=(new.name,),
-            flops=row.flops(shapes, new.shape),
-            note="frozen" if frozen else "",
-        )
-        self._emit(step, [*[roles[role] for role in roles if role in ("learning_rate", "frozen")], new])
-
     def _after(self) -> dict[str, Any]:
         inner = _Run(
             self.skeleton,
-            {name: value.detach() if isinstance(value, torch.Tensor) else value for name, value in self._named_inputs()},
+            dict(self._named_inputs()),
             self.target, self.loss, (), [one for group in self.by_name.values() for one in group],
             False, self.mode, None, None, False,
         )  # fmt: skip
@@ -324,10 +257,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [plain(part) for part in value]
     return value
-
-
-def _gradient_record(name: str, record: TensorRecord, value: torch.Tensor) -> TensorRecord:
-    return TensorRecord(name, f"∂L/∂{record.symbol}", "gradient", record.axes, value.detach())
 
 
 def _arguments(

@@ -3,47 +3,30 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
 _IN_PLACE_DUNDERS = {
-    f"i{name}": name
-    for name in (
-        "add",
-        "sub",
-        "mul",
-        "div",
-        "truediv",
-        "floordiv",
-        "pow",
-        "matmul",
-        "mod",
-        "and",
-        "or",
-        "xor",
-        "lshift",
-        "rshift",
-    )
+    "iadd": "add",
+    "isub": "sub",
+    "imul": "mul",
+    "itruediv": "div",
+    "idiv": "div",
+    "ifloordiv": "floordiv",
+    "ipow": "pow",
+    "imod": "mod",
+    "iand": "and",
+    "ior": "or",
+    "ixor": "xor",
 }
 _SPOKEN = {"truediv": "div", "rtruediv": "rdiv", "itruediv": "idiv"}
-_RANDOM = {
-    "dropout", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d", "dropout3d", "bernoulli", "multinomial",
-    "normal", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "rrelu", "uniform",
-    "exponential", "gumbel_softmax", "poisson", "scaled_dot_product_attention",
-}  # fmt: skip
-_LOOKS = {
-    "requires_grad",
-    "retain_grad",
-    "register_hook",
-    "backward",
-    "is_leaf",
-    "grad",
-    "grad_fn",
-    "data_ptr",
-    "set_default_dtype",
-}
+_RANDOM = re.compile(
+    r"(rand|dropout|bernoulli|multinomial|normal|uniform|exponential|poisson|rrelu|scaled_dot_product)"
+)
+_LOOKS = {"requires_grad", "retain_grad", "register_hook", "backward", "is_leaf", "grad", "grad_fn", "data_ptr"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +54,7 @@ def seen(func: Callable) -> Seen:
     in_place = name.endswith("_") and not name.startswith("_")
     bare = name.rstrip("_")
     ignored = bare in _LOOKS or func is torch.Tensor.requires_grad_
-    return Seen(_spoken(bare), in_place=in_place, random=bare in _RANDOM, ignored=ignored)
+    return Seen(_spoken(bare), in_place=in_place, random=bool(_RANDOM.search(bare)), ignored=ignored)
 
 
 def _spoken(name: str) -> str:

@@ -83,10 +83,11 @@ _SCALARS = (bool, int, float, str, type(None), torch.dtype)
 
 def _plain(module: nn.Module) -> bool:
     """Whether a shallow copy is a deep one: besides parameters, buffers and parts it holds scalars and no hooks."""
+    registered = (module._parameters, module._buffers, module._modules)
     for value in module.__dict__.values():
-        if type(value) not in _SCALARS and not (type(value) in (dict, OrderedDict, set) and not value):
-            if value is not module._parameters and value is not module._buffers and value is not module._modules:
-                return False
+        empty = type(value) in (dict, OrderedDict, set) and not value
+        if type(value) not in _SCALARS and not empty and not any(value is one for one in registered):
+            return False
     return not hasattr(module, "__deepcopy__") and type(module).__getstate__ is object.__getstate__
 
 

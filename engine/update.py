@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 
+from engine.assemble import written
 from engine.errors import InputError
+from engine.ops.table import rows
 from engine.skeleton import place_of
+from engine.trace import Operand, Step, TensorRecord
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Update:
 
 
 def frozen_masks(update: Update, parameters: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Bool masks, True where frozen, for the parameters that have frozen cells. Raises InputError for unknown places."""
+    """Bool masks, True where frozen, for parameters with frozen cells. Raises InputError for unknown places."""
     masks: dict[str, torch.Tensor] = {}
     for number, frozen in enumerate(update.frozen):
         field = f"update.frozen[{number}]"
@@ -41,6 +44,61 @@ def frozen_masks(update: Update, parameters: Mapping[str, torch.Tensor]) -> dict
     return masks
 
 
-def updatable(masks: Mapping[str, torch.Tensor], parameters: Sequence[tuple[str, torch.Tensor]]) -> int:
-    """How many parameter cells the step can move."""
-    return sum(value.numel() - int(masks[name].sum()) if name in masks else value.numel() for name, value in parameters)
+def update_steps(
+    update: Update, parameters: Sequence[str], records: dict[str, TensorRecord], index: int
+) -> Iterator[tuple[Step, list[TensorRecord]]]:
+    """One step a parameter that the loss has a path to, each with the records it is the first to need.
+
+    parameters: their names in `records`, which the new tensors are added to. index: of the first step.
+    """
+    row = rows()[update.rule]
+    masks = frozen_masks(update, {name: records[name].value for name in parameters})
+    rate = TensorRecord("learning_rate", "η", "constant", (), torch.tensor(update.learning_rate, dtype=_dtype(records)))
+    records[rate.name] = rate
+    for name in parameters:
+        record = records[name]
+        if record.gradient is None:
+            continue
+        roles = {"parameter": record, "gradient": records[record.gradient], "learning_rate": rate}
+        if name in masks:
+            roles["frozen"] = TensorRecord(
+                f"{name}.frozen", f"frozen {record.symbol}", "constant", record.axes, masks[name]
+            )
+        with torch.no_grad():
+            value = row.run(**{role: one.value for role, one in roles.items()})
+        new = TensorRecord(f"{name}.updated", f"{record.symbol}′", "parameter", record.axes, value)
+        fresh = [one for one in (*roles.values(), new) if one.name not in records or one is rate]
+        records.update({one.name: one for one in fresh})
+        text, tex = written(row, roles, new, {})
+        yield (
+            Step(
+                index=index,
+                phase="update",
+                op=row.name,
+                name=new.name,
+                symbol=text,
+                scope="",
+                tex=tex,
+                inputs=tuple(Operand(role, one.name) for role, one in roles.items()),
+                outputs=(new.name,),
+                flops=row.flops({role: one.shape for role, one in roles.items()}, new.shape),
+                note="frozen" if name in masks and bool(masks[name].all()) else "",
+            ),
+            fresh,
+        )
+        index += 1
+
+
+def _dtype(records: Mapping[str, TensorRecord]) -> torch.dtype:
+    """Of the parameters, so that a float64 run steps in float64."""
+    return next((one.value.dtype for one in records.values() if one.kind == "parameter"), torch.float32)
+
+
+def updatable(records: Mapping[str, TensorRecord]) -> int:
+    """How many parameter cells the update of these records could move."""
+    moved = 0
+    for record in records.values():
+        if record.name.endswith(".updated"):
+            frozen = records.get(f"{record.name.removesuffix('.updated')}.frozen")
+            moved += record.value.numel() - (0 if frozen is None else int(frozen.value.sum()))
+    return moved

@@ -1,4 +1,4 @@
-"""Proof by other means: a value recomputed in float64, a gradient against autograd in float64 and finite differences."""
+"""Proof by other means: a value recomputed in float64, a gradient by float64 autograd and by finite differences."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Rerun = Callable[[Mapping[str, Any]], Trace]
 class Verification:
     """recomputed: the value in float64. difference: recomputed minus captured.
 
-    For gradients also: autograd64, the gradient of a whole run in float64; finite_difference, (L(+ε) − L(−ε)) / 2ε of two
-    more runs; left and right, the one-sided ones; kink: left and right differ, so that there is no derivative there and
-    PyTorch's choice lies between; relative_error: of autograd64 against finite_difference.
+    For gradients also: autograd64, the gradient of a whole run in float64; finite_difference, (L(+ε) - L(-ε)) / 2ε of
+    two more runs; left and right, the one-sided ones; kink: left and right differ, so that there is no derivative there
+    and PyTorch's choice lies between; relative_error: of autograd64 against finite_difference.
     """
 
     tensor: str
@@ -53,8 +53,8 @@ def verify(
 ) -> Verification:
     """Recomputes one cell.
 
-    A value: its step alone, in float64, from the captured operands; ok within 1e-5 of the operands' size. A gradient: ok
-    when autograd and central differences agree in float64 to 1e-6 relative, and the captured gradient rounds to them.
+    A value: its step alone, in float64, from the captured operands; ok within 1e-5 of the operands' size. A gradient:
+    ok when autograd and central differences agree in float64 to 1e-6 relative, and the captured one rounds to them.
     rerun: runs a request in float64 (default: the catalogue's model of the trace's name).
     Raises InputError for an unknown cell, or a gradient where the loss has no path.
     """

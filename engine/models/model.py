@@ -12,13 +12,13 @@ import torch
 from torch import nn
 
 from engine.errors import InputError
-from engine.intervene import Intervention
+from engine.intervene import Intervention, Kind
 from engine.run import Loss, OnStep, trace
 from engine.skeleton import Edit
 from engine.trace import Trace
 from engine.update import Frozen, Update
 
-_KINDS = ("set", "scale", "add", "patch")
+_KINDS: tuple[Kind, ...] = ("set", "scale", "add", "patch")
 _FIELDS = ("inputs", "target", "edits", "interventions", "backward", "update", "options", "mode", "seed")
 
 
@@ -100,7 +100,7 @@ class Model:
 
     def module(self, options: Mapping[str, str] | None = None) -> nn.Module:
         """The shared module for these options; nobody writes to it. Raises InputError for unknown options."""
-        return _built(self.name, self.build, tuple(sorted(self._options(options or {}).items())))
+        return _built(self.build, tuple(sorted(self._options(options or {}).items())))
 
     def canonical(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The request with its defaults filled in, checked, in one form for one meaning. Raises InputError."""
@@ -161,7 +161,7 @@ class Model:
 
 
 @functools.cache
-def _built(name: str, build: Callable[..., nn.Module], options: tuple[tuple[str, str], ...]) -> nn.Module:
+def _built(build: Callable[..., nn.Module], options: tuple[tuple[str, str], ...]) -> nn.Module:
     return build(**dict(options)).eval().requires_grad_()
 
 
@@ -209,10 +209,11 @@ def _intervention(place: int, one: Mapping[str, Any]) -> Intervention:
 def _update(given: Mapping[str, Any]) -> Update:
     if given.get("rule", "sgd") != "sgd":
         raise InputError("update.rule", "be sgd", repr(given["rule"]))
-    frozen = [
-        Frozen(_name(f"update.frozen[{place}]", "parameter", one), None if one.get("index") is None else _index(f"update.frozen[{place}]", one["index"]))
-        for place, one in enumerate(listed("update.frozen", given.get("frozen", [])))
-    ]  # fmt: skip
+    frozen = []
+    for place, one in enumerate(listed("update.frozen", given.get("frozen", []))):
+        field = f"update.frozen[{place}]"
+        index = None if one.get("index") is None else _index(field, one["index"])
+        frozen.append(Frozen(_name(field, "parameter", one), index))
     return Update(number("update.learning_rate", given.get("learning_rate"), 1e6), tuple(frozen))
 
 

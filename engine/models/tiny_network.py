@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -16,7 +18,7 @@ class TinyNetwork(nn.Module):
     x: [input] or [example, input]; the prediction has one output in place of the inputs.
     """
 
-    symbols = {
+    symbols: ClassVar = {
         "x": "x",
         "target": "t",
         "hidden.weight": "W",
@@ -29,7 +31,7 @@ class TinyNetwork(nn.Module):
         "squared_error": "s",
         "loss": "L",
     }
-    axes = {
+    axes: ClassVar = {
         "x": "input",
         "target": "output",
         "hidden.weight": "unit input",
@@ -55,7 +57,7 @@ class TinyNetwork(nn.Module):
         return tap("prediction", self.readout(h), "output")
 
 
-def loss(prediction: Tensor, target: Tensor | None) -> Tensor:
+def loss(prediction: Tensor, target: Tensor) -> Tensor:
     """Half the squared error, averaged over the examples."""
     return tap("loss", tap("squared_error", F.mse_loss(prediction, target)) / 2)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -65,6 +65,11 @@ def _whole(round_off: Callable[[float], int]) -> Callable[[float], float]:
 
 
 _ROUND = {"floor": _whole(math.floor), "trunc": _whole(math.trunc)}
+
+
+def _number_over_tensor(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
+    """The reflected form divides a number; what it does with a tensor rounds differently and is not described."""
+    return () if any(isinstance(arg, torch.Tensor) for arg in args[1:]) else ("other", "input")
 
 
 def _div_to_input(place: Place) -> Expr:
@@ -150,8 +155,8 @@ ROWS = (
             "divide": ("input", "other", "rounding_mode"),
             "true_divide": ("input", "other"),
             "truediv": ("input", "other"),
-            "rdiv": ("other", "input"),
-            "rtruediv": ("other", "input"),
+            "rdiv": _number_over_tensor,
+            "rtruediv": _number_over_tensor,
             "reciprocal": ("other",),
         },
         run_div,

@@ -1,0 +1,1 @@
+"""Loops that train and yield progress."""
