@@ -36,7 +36,7 @@ def test_predictions_are_those_of_single_runs() -> None:
 
 
 def test_predictions_at_points_are_those_of_single_runs() -> None:
-    points = torch.tensor([[2.0, -1.0], [0.0, 1.0]])
+    points = [[2.0, -1.0], [0.0, 1.0]]
     assert predictions(MODEL, {}, points).tolist() == [5.5, 1]
     assert predictions(MODEL, V3, points).tolist() == [5.5, 251]
 
