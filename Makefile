@@ -60,7 +60,7 @@ $(VENV)/.made:
 
 $(VENV)/.runtime: pyproject.toml | $(VENV)/.made
 ifneq ($(TORCH_INDEX),)
-	$(PIP) --index-url '$(TORCH_INDEX)' '$(TORCH)'
+	$(PIP) --no-deps --index-url '$(TORCH_INDEX)' '$(TORCH)'
 endif
 	$(PIP) --editable .
 	@touch $@
