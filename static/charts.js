@@ -56,7 +56,7 @@ async function draw(container) {
   try {
     const plotly = await load();
     if (drawn.get(container) !== source) return;
-    const figure = /** @type {Figure} */ (JSON.parse(source));
+    const figure = /** @type {Figure} */ (coloured(JSON.parse(source), container));
     await plotly.react(container, figure.data, themed(figure.layout, container), { displayModeBar: false, responsive: true, ...figure.config });
     container.setAttribute("data-state", "drawn");
   } catch (error) {
@@ -131,6 +131,14 @@ function themed(layout, container) {
     if (/^[xy]axis\d*$/.test(key)) result[key] = { gridcolor: line, zerolinecolor: soft, linecolor: soft, tickcolor: soft, ...object(layout[key]) };
   }
   return result;
+}
+
+/** Colours named as the site's custom properties, `var(--pos)`, become the present theme's. @param {unknown} part @param {Element} container @returns {unknown} */
+function coloured(part, container) {
+  if (Array.isArray(part)) return typeof part[0] === "number" ? part : part.map((inner) => coloured(inner, container));
+  if (part && typeof part === "object") return Object.fromEntries(Object.entries(part).map(([name, inner]) => [name, coloured(inner, container)]));
+  const property = typeof part === "string" ? /^var\((--[\w-]+)\)$/.exec(part)?.[1] : undefined;
+  return property ? resolved(container, property) : part;
 }
 
 /** @param {unknown} value @returns {Record<string, unknown>} */

@@ -48,7 +48,10 @@ export function morphDocument(fetched, { typing = false, sent = null } = {}) {
 /** What scripts own: never touched by the answer. @param {Element} before @param {Element} after */
 function isLocal(before, after) {
   if (before.hasAttribute("data-local")) return after.hasAttribute("data-local");
-  if (before.hasAttribute("data-figure")) return before.getAttribute("data-figure") === after.getAttribute("data-figure");
+  if (before.hasAttribute("data-figure") && before.getAttribute("data-figure") === after.getAttribute("data-figure")) {
+    before.setAttribute("aria-label", after.getAttribute("aria-label") ?? "");
+    return true;
+  }
   const tex = before.getAttribute("data-tex");
   return tex !== null && tex === after.getAttribute("data-tex") && before.querySelector("math") !== null;
 }
