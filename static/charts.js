@@ -6,7 +6,6 @@
 import { PAGE } from "./visit.js";
 
 const PLOTLY = "/assets/plotly.js-cartesian-dist-min/plotly-cartesian.min.js";
-const PLOTLY_RULES = "/static/css/plotly.css";
 
 /**
  * @typedef {{data: object[], layout: Record<string, unknown>, config?: object}} Figure
@@ -74,43 +73,23 @@ function sourceOf(container) {
   return source?.textContent ?? "";
 }
 
-/** @returns {Promise<Plotly>} */
-function load() {
-  loading ??= Promise.all([added(script(PLOTLY)), added(rules(PLOTLY_RULES))]).then(
-    () => /** @type {{Plotly: Plotly}} */ (/** @type {unknown} */ (window)).Plotly,
-  );
-  loading.catch(() => (loading = null));
-  return loading;
-}
-
-/** @param {string} address */
-function script(address) {
-  const element = document.createElement("script");
-  element.src = address;
-  return element;
-}
-
 /**
- * Plotly's own style rules, which it may not insert itself under the page's policy: this id and class tell it that they
- * are there. Without them it draws heat maps smoothed, which is wrong, and says nothing.
- * @param {string} address
+ * The library, once. Its own style rules are a stylesheet of the page (`#plotly.js-style-global.no-inline-styles`), as the
+ * policy forbids it to insert them; without them it draws heat maps smoothed, which is wrong, and says nothing.
+ * @returns {Promise<Plotly>}
  */
-function rules(address) {
-  const element = document.createElement("link");
-  element.id = "plotly.js-style-global";
-  element.className = "no-inline-styles";
-  element.rel = "stylesheet";
-  element.href = address;
-  return element;
-}
-
-/** @param {HTMLElement} element @returns {Promise<void>} */
-function added(element) {
-  return new Promise((resolve, reject) => {
-    element.addEventListener("load", () => resolve());
-    element.addEventListener("error", () => reject(new Error("the chart library could not be loaded")));
-    document.head.append(element);
+function load() {
+  loading ??= new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = PLOTLY;
+    script.addEventListener("load", () => resolve(/** @type {{Plotly: Plotly}} */ (/** @type {unknown} */ (window)).Plotly));
+    script.addEventListener("error", () => {
+      loading = null;
+      reject(new Error("the chart library could not be loaded"));
+    });
+    document.head.append(script);
   });
+  return loading;
 }
 
 /** The figure's layout with the theme's text, lines and faces. @param {Record<string, unknown>} layout @param {Element} container */
