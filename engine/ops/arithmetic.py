@@ -86,12 +86,20 @@ def _div_to_other(place: Place) -> Expr:
     )
 
 
+def _power(base: Expr, exponent: Expr) -> Expr:
+    """base to the exponent; ±1/2 is a square root, which (other than a power in C) is nan for -inf, as in PyTorch."""
+    if abs(exponent.value) != 0.5 or exponent.kind != "const":
+        return ex.power(base, exponent)
+    root = ex.apply("sqrt", math.sqrt, base)
+    return root if exponent.value > 0 else ex.divide(ex.const(1), root)
+
+
 def _pow_to_input(place: Place) -> Expr:
     """g n x^(n-1); where n is 0 the power is flat, also at x = 0."""
     base, exponent = place("input"), place("exponent")
     if exponent.value == 0:
         return ex.select(ex.compare(exponent, "==", ZERO), ZERO, times(place.arriving, exponent))
-    lower = base if exponent.value == 2 else ex.power(base, ex.const(exponent.value - 1, "exponent - 1"))
+    lower = base if exponent.value == 2 else _power(base, ex.const(exponent.value - 1, "n − 1"))
     return times(place.arriving, exponent) if exponent.value == 1 else times(place.arriving, exponent, lower)
 
 
@@ -178,7 +186,7 @@ ROWS = (
         "pow",
         {"pow": ("input", "exponent"), "rpow": ("exponent", "input")},
         lambda input, exponent: torch.pow(input, exponent),
-        lambda place: ex.power(place("input"), place("exponent")),
+        lambda place: _power(place("input"), place("exponent")),
         {"input": _pow_to_input, "exponent": _pow_to_exponent},
         text=equation(lambda labels: f"{grouped(operand(labels, 'input'))}^{grouped(operand(labels, 'exponent'))}"),
         tex=latex(lambda labels: f"{{{grouped(operand(labels, 'input'))}}}^{{{operand(labels, 'exponent')}}}"),
@@ -205,4 +213,5 @@ ROWS = (
 
 
 def _sign(value: float) -> float:
-    return value if math.isnan(value) else float((value > 0) - (value < 0))
+    """1, 0 or -1; 0 for nan, as in PyTorch."""
+    return float((value > 0) - (value < 0))

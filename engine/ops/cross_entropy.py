@@ -44,13 +44,13 @@ def _cross_entropy_cell(reader: Reader, index: Index) -> Expr:
     def one(place: Index) -> Expr:
         if examples.plain:
             target = examples.target(place)
-            surprise = ex.subtract(examples.log_total(place), examples.score(place, target))
-            return weighted(examples.weight(target), surprise)
-        q = examples.coefficient_values(place)
-        x = examples.line(place).values(reader.tensor("input"))
-        scored = reader.total(q * x, lambda c: ex.multiply(examples.coefficient(place, c), examples.score(place, c)))
+            return weighted(examples.weight(target), examples.scores(place).surprise(target))
+        q, scores = examples.coefficient_values(place), examples.scores(place)
+        scored = reader.total(
+            q * scores.shifted_values, lambda c: ex.multiply(examples.coefficient(place, c), scores.score(c))
+        )
         mass = reader.total(q, lambda c: examples.coefficient(place, c))
-        return ex.subtract(ex.multiply(mass, examples.log_total(place)), scored)
+        return ex.subtract(ex.multiply(mass, scores.log_total()), scored)
 
     target = reader.tensor("target")
     losses = F.cross_entropy(
@@ -66,17 +66,17 @@ def _cross_entropy_cell(reader: Reader, index: Index) -> Expr:
 
 def _cross_entropy_grad_cell(reader: Reader, role: str, index: Index) -> Expr:
     examples = Examples(reader)
+    if role != "input" and not (role == "target" and examples.probabilities):
+        raise ValueError(f"cross_entropy sends a gradient to input, or to target probabilities; got {role!r}")
     place, number = examples.split(index)
-    if role == "target" and examples.probabilities:
-        surprise = ex.subtract(examples.log_total(place), examples.score(place, number))
+    if role == "target":
+        surprise = examples.scores(place).surprise(number)
         kept = [ex.const(1 - examples.smoothing, "1 − ε")] if examples.smoothing else []
         factors = [*kept, weighted(examples.weight(number), surprise)]
         return over(ex.multiply(examples.arriving(place), *factors), examples.divisor())
-    if role != "input":
-        raise ValueError(f"cross_entropy sends a gradient to input, or target probabilities; got {role!r}")
     if examples.ignored(place):
         return ex.const(0, "ignored")
-    share = examples.share(place, number)
+    share = examples.scores(place).share(number)
     if examples.plain:
         target = examples.target(place)
         slope = weighted(examples.weight(target), ex.subtract(share, ex.const(float(number == target))))

@@ -13,7 +13,7 @@ import torch
 from engine import expression as ex
 from engine.expression import Expr
 from engine.ops.loss import reduction_of
-from engine.ops.normalisation import log_sum_exp, softmax_share
+from engine.ops.normalisation import Scores
 from engine.ops.places import Line, unravel
 from engine.ops.table import Reader
 from engine.trace import Index
@@ -88,15 +88,10 @@ class Examples:
     def arriving(self, place: Index) -> Expr:
         return self.reader.arriving(place if reduction_of(self.reader) == "none" else ())
 
-    def log_total(self, place: Index) -> Expr:
-        """ln Σ_c exp(x_c)."""
-        line = self.line(place)
-        return log_sum_exp(line.values(self.reader.tensor("input")), lambda c: self.score(place, c), self.reader)
-
-    def share(self, place: Index, number: int) -> Expr:
-        """p of one class."""
+    def scores(self, place: Index) -> Scores:
+        """All scores of one example."""
         values = self.line(place).values(self.reader.tensor("input"))
-        return softmax_share(values, lambda c: self.score(place, c), self.reader, number)
+        return Scores(values, lambda c: self.score(place, c), self.reader)
 
     def divisor(self) -> Expr | None:
         """What `mean` divides by: the number of examples that count, or the sum of their classes' weights."""

@@ -6,7 +6,10 @@ off first, which changes no result.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -22,33 +25,49 @@ _LARGE = 500.0
 """exp(500) is 1e217; from about 710 on float64 overflows."""
 
 
-def exponentials(
-    values: torch.Tensor, leaf: Callable[[int], Expr], reader: Reader
-) -> tuple[Expr, Callable[[int], Expr], Expr | None]:
-    """The sum of exp over a line of scores, one such exponential by its place, and the score taken off, if any.
+@dataclass(frozen=True)
+class Scores:
+    """A line of scores and what softmax makes of them.
 
-    values: the scores, float64, one dimension. leaf: the reference to a score by its place.
+    values: float64, one dimension. leaf: the reference to a score by its place.
     """
-    largest = int(values.argmax()) if values.numel() else 0
-    off = leaf(largest) if values.numel() and not abs(values[largest].item()) <= _LARGE else None
 
-    def one(i: int) -> Expr:
-        return ex.exp(leaf(i) if off is None else ex.subtract(leaf(i), off))
+    values: torch.Tensor
+    leaf: Callable[[int], Expr]
+    reader: Reader
 
-    powers = (values if off is None else values - off.value).exp()
-    return reader.total(powers, one), one, off
+    @cached_property
+    def off(self) -> Expr | None:
+        """The score taken off all, the largest; None where none needs to be."""
+        if not self.values.numel():
+            return None
+        largest = int(self.values.argmax())
+        return None if abs(self.values[largest].item()) <= _LARGE else self.leaf(largest)
 
+    def score(self, position: int) -> Expr:
+        leaf = self.leaf(position)
+        return leaf if self.off is None else ex.subtract(leaf, self.off)
 
-def log_sum_exp(values: torch.Tensor, leaf: Callable[[int], Expr], reader: Reader) -> Expr:
-    """ln Σ exp of a line of scores."""
-    total, _, off = exponentials(values, leaf, reader)
-    return ex.log(total) if off is None else ex.add(off, ex.log(total))
+    @property
+    def shifted_values(self) -> torch.Tensor:
+        """The values of `score`."""
+        return self.values if self.off is None else self.values - self.off.value
 
+    def total(self) -> Expr:
+        """Σ exp of the scores."""
+        return self.reader.total(self.shifted_values.exp(), lambda i: ex.exp(self.score(i)))
 
-def softmax_share(values: torch.Tensor, leaf: Callable[[int], Expr], reader: Reader, position: int) -> Expr:
-    """exp of one score over the sum of exp of all."""
-    total, one, _ = exponentials(values, leaf, reader)
-    return ex.divide(one(position), total)
+    def log_total(self) -> Expr:
+        """ln Σ exp of the scores."""
+        return ex.log(self.total())
+
+    def share(self, position: int) -> Expr:
+        """exp of one score over the sum of exp of all."""
+        return ex.divide(ex.exp(self.score(position)), self.total())
+
+    def surprise(self, position: int) -> Expr:
+        """-ln of the share."""
+        return ex.subtract(self.log_total(), self.score(position))
 
 
 def _implicit_dim(dim: int | None, rank: int) -> int:
@@ -65,13 +84,13 @@ def _position(line: Line, index: Index) -> int:
     return index[line.dims[0]] if line.dims else 0
 
 
-def _scores(reader: Reader, line: Line) -> tuple[torch.Tensor, Callable[[int], Expr], Reader]:
-    return line.values(reader.tensor("input")), lambda i: reader.leaf("input", line.cell(i)), reader
+def _scores(reader: Reader, line: Line) -> Scores:
+    return Scores(line.values(reader.tensor("input")), lambda i: reader.leaf("input", line.cell(i)), reader)
 
 
 def _softmax_cell(reader: Reader, index: Index) -> Expr:
     line = _line(reader, index)
-    return softmax_share(*_scores(reader, line), _position(line, index))
+    return _scores(reader, line).share(_position(line, index))
 
 
 def _softmax_grad_cell(reader: Reader, role: str, index: Index) -> Expr:
@@ -83,7 +102,9 @@ def _softmax_grad_cell(reader: Reader, role: str, index: Index) -> Expr:
 
 
 def _log_softmax_cell(reader: Reader, index: Index) -> Expr:
-    return ex.subtract(reader.leaf("input", index), log_sum_exp(*_scores(reader, _line(reader, index))))
+    line = _line(reader, index)
+    scores = _scores(reader, line)
+    return ex.subtract(scores.score(_position(line, index)), scores.log_total())
 
 
 def _log_softmax_grad_cell(reader: Reader, role: str, index: Index) -> Expr:
@@ -103,7 +124,12 @@ def _arriving(reader: Reader) -> torch.Tensor:
 def _logsumexp_cell(reader: Reader, index: Index) -> Expr:
     shape = tuple(reader.tensor("input").shape)
     dims = normal_dims(reader.attribute("dim"), len(shape))
-    return log_sum_exp(*_scores(reader, reduced_line(shape, dims, bool(reader.attribute("keepdim", False)), index)))
+    scores = _scores(reader, reduced_line(shape, dims, bool(reader.attribute("keepdim", False)), index))
+    if scores.off is None:
+        return scores.log_total()
+    if math.isinf(scores.off.value):  # inf less inf is nan; the sum of exp needs no help to be 0 or inf
+        return ex.log(reader.total(scores.values.exp(), lambda i: ex.exp(scores.leaf(i))))
+    return ex.add(scores.off, scores.log_total())
 
 
 def _logsumexp_grad_cell(reader: Reader, role: str, index: Index) -> Expr:
