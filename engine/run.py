@@ -222,7 +222,7 @@ class _Run:
                 self._tell(call)
 
     def _tell(self, call: Call) -> None:
-        known = len(self.assembler.records)
+        known = len(self.assembler.records) if self.calls else 0  # the first step brings the inputs and parameters
         self.calls.append(call)
         step = self.assembler.step(call, len(self.steps))
         self._emit(step, list(self.assembler.records.values())[known:] if self.on_step else [])

@@ -1,0 +1,59 @@
+"""How routes say in the OpenAPI what they answer: by model, as lines or as bytes. Error answers are added in openapi.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from app.answer_schemas import TensorValues
+
+Responses = dict[int | str, dict[str, Any]]
+NOT_MODIFIED: Responses = {304: {"description": "What the client has is still right."}}
+
+
+def json(model: type[BaseModel], *, lines: type[BaseModel] | None = None) -> Responses:
+    """A 200 of this model; lines: or, as JSON lines, of that one."""
+    answer: dict[str, Any] = {"model": model, "description": "As asked."}
+    if lines is not None:
+        answer["content"] = {"application/jsonl": {"schema": lines.model_json_schema()}}
+    return {200: answer}
+
+
+def only_lines(model: type[BaseModel]) -> Responses:
+    return {
+        200: {"description": "JSON lines.", "content": {"application/jsonl": {"schema": model.model_json_schema()}}}
+    }
+
+
+def created(model: type[BaseModel]) -> Responses:
+    return {201: {"model": model, "description": "The opened trace."}}
+
+
+def binary(media_type: str, description: str) -> Responses:
+    return {200: {"description": description, "content": {media_type: {"schema": _BYTES}}}}
+
+
+def tensor() -> Responses:
+    """JSON for json and b64, bytes for raw and npy."""
+    return {
+        200: {
+            "model": TensorValues,
+            "description": "The values.",
+            "content": {"application/octet-stream": {"schema": _BYTES}},
+        }
+    }
+
+
+def upload(media_type: str) -> dict[str, Any]:
+    """A request body of bytes, or a form with one file."""
+    form = {"type": "object", "properties": {"file": _BYTES}, "required": ["file"]}
+    content = {
+        "application/octet-stream": {"schema": _BYTES},
+        media_type: {"schema": _BYTES},
+        "multipart/form-data": {"schema": form},
+    }
+    return {"requestBody": {"required": True, "description": "A .safetensors trace file.", "content": content}}
+
+
+_BYTES = {"type": "string", "format": "binary"}

@@ -1,0 +1,275 @@
+"""What may be sent, with bounds and examples: unknown fields, text for numbers, NaN and infinities are refused.
+
+What comes back is in answer_schemas.py. Names of inputs, parameters and activations are the model's to check.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, WrapValidator, model_validator
+from pydantic_core import PydanticCustomError
+
+from app.errors import path, shown
+from app.wire import word
+
+MAX_ROWS = 256
+MAX_WIDTH = 4096
+MAX_NUMBERS = 65_536
+MAX_EDITS = 4096
+MAX_INTERVENTIONS = 256
+MAX_FROZEN = 4096
+MAX_RANK = 8
+MAX_VALUES_RANK = 3
+MAX_TEXT = 100
+MAX_TRAINING_STEPS = 2000
+MAX_TERMS = 4096
+MAX_PATHS = 4096
+LARGEST = 3.4028234663852886e38  # float32's largest
+
+TINY_REQUEST: Any = {
+    "inputs": {"x": [2, -1]},
+    "target": 4,
+    "edits": [{"parameter": "readout.weight", "index": [0, 0], "value": 1.55}],
+    "interventions": [{"at": "hidden.activation", "index": [1], "set": 0}],
+    "update": {"rule": "sgd", "learning_rate": 0.1, "frozen": [{"parameter": "hidden.weight", "index": None}]},
+}
+
+
+def _refuse(expected: str, got: str, at: tuple[int, ...] = ()) -> PydanticCustomError:
+    return PydanticCustomError("expected_got", "expected and got", {"expected": expected, "got": got, "at": path(at)})
+
+
+def _check_numbers(value: Any, max_rank: int) -> Any:
+    """A finite number, or lists of them nested to at most `max_rank`, all of one shape and within the bounds."""
+    count = 0
+
+    def shape_of(part: Any, at: tuple[int, ...]) -> tuple[int, ...]:
+        nonlocal count
+        if not isinstance(part, list):
+            count += 1
+            if count > MAX_NUMBERS:
+                raise _refuse(f"have at most {MAX_NUMBERS} numbers", "more")
+            _check_number(part, at)
+            return ()
+        if len(at) == max_rank:
+            raise _refuse("be a number", shown(part), at)
+        bound = MAX_ROWS if part and isinstance(part[0], list) else MAX_WIDTH
+        if len(part) > bound:
+            raise _refuse(f"have at most {bound} members", str(len(part)), at)
+        shapes = [shape_of(member, (*at, place)) for place, member in enumerate(part)]
+        for place, shape in enumerate(shapes):
+            if shape != shapes[0]:
+                raise _refuse(f"have shape {list(shapes[0])} as the members before it", str(list(shape)), (*at, place))
+        return (len(part), *(shapes[0] if shapes else ()))
+
+    shape_of(value, ())
+    return value
+
+
+def _check_number(value: Any, at: tuple[int, ...] = ()) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _refuse("be a number", shown(value), at)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _refuse("be a finite number", word(value), at)
+    if abs(value) > LARGEST:
+        raise _refuse(f"be at most {LARGEST:g} in size", shown(value), at)
+
+
+_NUMBER_SCHEMA = {"type": "number", "minimum": -LARGEST, "maximum": LARGEST}
+
+
+def _nested_schema(depth: int) -> dict[str, Any]:
+    forms = [_NUMBER_SCHEMA]
+    for level in range(depth):
+        inner = forms[-1]
+        forms.append({"type": "array", "items": inner, "maxItems": MAX_WIDTH if level == 0 else MAX_ROWS})
+    return {"anyOf": forms}
+
+
+def _values(value: Any, _: Any) -> Any:
+    return _check_numbers(value, MAX_VALUES_RANK)
+
+
+def _number(value: Any, _: Any) -> Any:
+    _check_number(value)
+    return value
+
+
+def _scalar(value: Any, _: Any) -> Any:
+    if isinstance(value, str) and len(value) > MAX_TEXT:
+        raise _refuse(f"have at most {MAX_TEXT} characters", str(len(value)))
+    if isinstance(value, list | dict) or value is None:
+        raise _refuse("be text, a number, true or false", shown(value))
+    if not isinstance(value, str | bool):
+        _check_number(value)
+    return value
+
+
+Number = Annotated[Any, WrapValidator(_number), WithJsonSchema(_NUMBER_SCHEMA)]
+Values = Annotated[Any, WrapValidator(_values), WithJsonSchema(_nested_schema(MAX_VALUES_RANK))]
+Scalar = Annotated[
+    Any,
+    WrapValidator(_scalar),
+    WithJsonSchema({"anyOf": [{"type": "string", "maxLength": MAX_TEXT}, {"type": "boolean"}, _NUMBER_SCHEMA]}),
+]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Identifier = Annotated[str, Field(min_length=1, max_length=100)]
+Place = Annotated[int, Field(strict=True, ge=0, le=2**31 - 1)]
+Index = Annotated[list[Place | None], Field(max_length=MAX_RANK)]
+Cell = Annotated[list[Place], Field(max_length=MAX_RANK)]
+
+
+class Strict(BaseModel):
+    """Unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
+
+
+class Edit(Strict):
+    """A parameter's cell with another value; null in the index is all of that axis."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"parameter": "readout.weight", "index": [0, 0], "value": 1.55}]}
+    )
+
+    parameter: Name
+    index: Index
+    value: Number
+
+
+class Intervention(Strict):
+    """An activation's cells replaced before anything reads them: exactly one of set, scale, add and patch.
+
+    patch takes values of the shape that the index selects, copied from another run.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"at": "hidden.activation", "index": [1], "set": 0}],
+            "oneOf": [{"required": [kind]} for kind in ("set", "scale", "add", "patch")],
+        }
+    )
+
+    at: Name
+    index: Index
+    set: Number = None
+    scale: Number = None
+    add: Number = None
+    patch: Values = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Intervention:
+        given = [kind for kind in ("set", "scale", "add", "patch") if kind in self.model_fields_set]
+        if len(given) != 1:
+            raise _refuse("have exactly one of set, scale, add and patch", " and ".join(given) or "none of them")
+        return self
+
+
+class Frozen(Strict):
+    """Parameter cells that take part and are not updated; no index is the whole parameter."""
+
+    parameter: Name
+    index: Index | None = None
+
+
+class Update(Strict):
+    """One step of gradient descent on every parameter cell that is not frozen."""
+
+    rule: Literal["sgd"] = "sgd"
+    learning_rate: Number
+    frozen: Annotated[list[Frozen], Field(max_length=MAX_FROZEN)] = []
+
+
+class RunRequest(Strict):
+    """What every run takes. All of it is optional: the model's defaults fill in what is left out."""
+
+    inputs: Annotated[dict[Name, Values] | None, Field(max_length=16)] = None
+    target: Values | None = None
+    edits: Annotated[list[Edit], Field(max_length=MAX_EDITS)] = []
+    update: Update | None = None
+    options: Annotated[dict[Name, Scalar], Field(max_length=16)] = {}
+    seed: Annotated[int, Field(strict=True, ge=0, le=2**63 - 1)] | None = None
+
+
+class TraceRequest(RunRequest):
+    """One run to record. `stream` answers in JSON lines as each step is computed."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [TINY_REQUEST, {}]})
+
+    interventions: Annotated[list[Intervention], Field(max_length=MAX_INTERVENTIONS)] = []
+    backward: bool = True
+    mode: Literal["explain", "exact"] = "explain"
+    stream: bool = False
+
+
+class TrainRequest(RunRequest):
+    """Gradient descent from the edited parameters: `update` (by default rate 0.1, nothing frozen), `steps` times."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"inputs": {"x": [2, -1]}, "target": 4, "update": {"rule": "sgd", "learning_rate": 0.01}, "steps": 100}
+            ]
+        }
+    )
+
+    steps: Annotated[int, Field(strict=True, ge=1, le=MAX_TRAINING_STEPS)] = 100
+
+
+class CellRequest(Strict):
+    """One cell of a tensor of the trace; the index is empty for a single number."""
+
+    tensor: Name
+    index: Cell = []
+
+
+_CELL_EXAMPLES: Any = [{"tensor": "hidden.preactivation", "index": [1], "what": "value"}]
+
+
+class ExplainRequest(CellRequest):
+    """Which cell, its value or its gradient, and how many terms a sum may show before the rest is added up."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": _CELL_EXAMPLES})
+
+    what: Literal["value", "gradient"] = "value"
+    limit: Annotated[int, Field(strict=True, ge=1, le=MAX_TERMS)] = 32
+
+
+class VerifyRequest(CellRequest):
+    """Which cell, and whether to recompute its value or check its gradient by finite differences too."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": _CELL_EXAMPLES})
+
+    what: Literal["value", "gradient"] = "value"
+
+
+class PathsRequest(CellRequest):
+    """Which cell's gradient, and how many paths to show before the rest is added up."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"tensor": "hidden.weight", "index": [1, 0]}]})
+
+    limit: Annotated[int, Field(strict=True, ge=1, le=MAX_PATHS)] = 64
+
+
+class CompareRequest(Strict):
+    """The trace to compare with: the baseline."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"other": "id of the unedited run"}]})
+
+    other: Identifier
+
+
+class CheckRequest(Strict):
+    """An answer as typed: 9/2, 4.5 and 4,5 are the same. `seed` names the variant that was asked."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"answer": "13/2", "seed": 0}]})
+
+    answer: Annotated[str, Field(max_length=2000)]
+    seed: Annotated[int, Field(strict=True, ge=0, le=2**31 - 1)] = 0
+
+
+def as_request(body: RunRequest) -> dict[str, Any]:
+    """The request as the engine takes it: what was given, without what only the service reads."""
+    return body.model_dump(exclude_unset=True, exclude={"stream", "steps"})
