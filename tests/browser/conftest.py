@@ -1,44 +1,24 @@
 """A real server, a real Chromium, and pages that fail their test when the browser complains.
 
-The server is `python -m app` in a process of its own; the browser is the machine's (`make browser` finds or installs
-it) and is never skipped. Override `theme`, `viewport` with `pytest.mark.parametrize`.
+Override `theme` and `viewport` with `pytest.mark.parametrize`.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response
 
-ROOT = Path(__file__).parents[2]
-START_SECONDS = 60
-STOP_SECONDS = 10
+from tests.browser.site import ROOT, running_chromium, running_site
+
 TIMEOUT_MS = 15_000
 THEMES = ("light", "dark")
-CHROMIUM_FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-quic",
-    "--no-first-run",
-)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -51,51 +31,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a running site, such as `http://127.0.0.1:40123`; stopped by SIGTERM at the end."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
-    folder = tmp_path_factory.mktemp("server")
-    log = folder / "output.txt"
-    environment = os.environ | {"HOST": "127.0.0.1", "PORT": str(port), "LONGHAND_DATA_DIR": str(folder / "data")}
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "app"], cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT
-        )
-    try:
-        _wait_until_ready(process, f"{address}/readyz", log)
+    with running_site(tmp_path_factory.mktemp("server")) as address:
         yield address
-    finally:
-        process.terminate()
-        try:
-            process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            pytest.fail(f"the server had not stopped {STOP_SECONDS} s after SIGTERM:\n{log.read_text()}")
-
-
-def _wait_until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            with urllib.request.urlopen(url, timeout=2):
-                return
-        except (urllib.error.URLError, TimeoutError, ConnectionError):
-            time.sleep(0.1)
-    pytest.fail(f"the server did not become ready at {url} (exit code {process.poll()}):\n{log.read_text()}")
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """One headless Chromium for all tests: the program that CHROMIUM names, else the machine's `chromium`."""
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    if not path:
-        pytest.fail("the browser tests need Chromium: run `make browser`, or name one with CHROMIUM=/path/to/chromium")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_FLAGS))
+    """One headless Chromium for all tests; the tests fail, and are not skipped, where there is none."""
+    with running_chromium() as chromium:
         yield chromium
-        chromium.close()
 
 
 @pytest.fixture
