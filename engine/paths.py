@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import torch
+
 from engine import local
 from engine.errors import InputError
 from engine.explain import find, number_at
@@ -17,6 +19,7 @@ from engine.reader import StepReader
 from engine.trace import Index, Step, Trace
 
 _MANY = 256
+_Columns = dict[tuple[int, str, Index], list[torch.Tensor]]
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ def paths(trace: Trace, tensor: str, index: Sequence[int], *, limit: int = 64) -
     record, place = find(trace, tensor, index)
     if record.kind == "gradient" or record.gradient is None:
         raise InputError("tensor", "have a path to the loss", f"{tensor!r}, which has none")
-    found = list(itertools.islice(_walk(trace, tensor, place), limit + 1))
+    found = list(itertools.islice(_walk(trace, tensor, place, {}), limit + 1))
     shown = tuple(Path(math.prod(hop.derivative for hop in hops), hops) for hops in found[:limit])
     total = number_at(trace.record(record.gradient), place)
     label = cell_label(trace.record(record.gradient), place)
@@ -64,7 +67,8 @@ def paths(trace: Trace, tensor: str, index: Sequence[int], *, limit: int = 64) -
     return Paths(label, total, shown, rest, len(found) <= limit)
 
 
-def _walk(trace: Trace, tensor: str, index: Index) -> Iterator[tuple[Hop, ...]]:
+def _walk(trace: Trace, tensor: str, index: Index, known: _Columns) -> Iterator[tuple[Hop, ...]]:
+    """Every way on from a cell. known: local derivatives already worked out, since paths meet again."""
     steps = [step for step in trace.consumers(tensor) if any(trace.record(out).gradient for out in step.outputs)]
     if not steps:
         yield ()
@@ -72,16 +76,19 @@ def _walk(trace: Trace, tensor: str, index: Index) -> Iterator[tuple[Hop, ...]]:
     for step in steps:
         for operand in step.inputs:
             if operand.tensor == tensor:
-                for hop in _hops(trace, step, operand.role, index):
-                    for onward in _walk(trace, hop.tensor, hop.index):
+                for hop in _hops(trace, step, operand.role, index, known):
+                    for onward in _walk(trace, hop.tensor, hop.index, known):
                         yield (hop, *onward)
 
 
-def _hops(trace: Trace, step: Step, role: str, index: Index) -> Iterator[Hop]:
+def _hops(trace: Trace, step: Step, role: str, index: Index, known: _Columns) -> Iterator[Hop]:
     """The output cells that depend on an operand's cell, with their derivatives by it."""
     source = (step.operand(role), index)
     row = rows().get(step.op)
-    for name, slopes in zip(step.outputs, local.column(trace, step, role, index), strict=False):
+    key = (step.index, role, index)
+    if key not in known:
+        known[key] = list(local.column(trace, step, role, index))
+    for name, slopes in zip(step.outputs, known[key], strict=False):
         record = trace.record(name)
         if record.gradient is None:
             continue
