@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from app.inline import cell_name as cell_name
 from app.numbers import single
 from engine.labels import cell_label
 from engine.models.model import Option
@@ -185,11 +186,6 @@ def space_of(
         learning_rate=float(update.get("learning_rate", 0.1)),
         frozen=frozenset((one["parameter"], _index(one.get("index"))) for one in update.get("frozen", ())),
     )
-
-
-def cell_name(name: str, index: Index) -> str:
-    """A cell as addresses and data-cell name it: hidden.weight[1,0]; a scalar is its tensor's name."""
-    return f"{name}[{','.join(map(str, index))}]" if index else name
 
 
 def split_cell(cell: str) -> tuple[str, Index | None]:

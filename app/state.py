@@ -133,7 +133,9 @@ class State:
         or None}). Raises ValueError for an unknown name or cell.
         """
         if changes.keys() <= _LOOK.keys():  # the run stays: most links of a page
-            look = self._look | {name: _written(value) for name, value in changes.items()}
+            look = self._look | {
+                name: _LOOK[name] if value is None else _written(value) for name, value in changes.items()
+            }
             return self._address({name: value for name, value in look.items() if value != _LOOK[name]})
         return self.changed(**changes).address
 
@@ -166,7 +168,7 @@ class State:
 
         "run" leaves out all that changes the run; "answers" all answers; else a name of the query ("guess", "rows").
         """
-        run = [] if "run" in without else self._run
+        run = [] if "run" in without else self.run
         answers = [] if "answers" in without else self._answers
         return [pair for pair in (*run, *self._look.items(), *answers) if pair[0] not in without]
 
@@ -180,7 +182,7 @@ class State:
         return [(f"a{n}", answer) for n, answer in sorted(self.answers.items())]
 
     @cached_property
-    def _run(self) -> list[tuple[str, str]]:
+    def run(self) -> list[tuple[str, str]]:
         """The part of the query that makes the run."""
         pairs = []
         for name, index in self.space.cells(self.rows):
@@ -207,7 +209,7 @@ class State:
 
     @cached_property
     def _ends(self) -> tuple[str, str]:
-        return _encoded(self._run), _encoded(self._answers)
+        return _encoded(self.run), _encoded(self._answers)
 
     def _address(self, look: Mapping[str, str]) -> str:
         run, answers = self._ends

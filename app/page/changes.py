@@ -1,0 +1,111 @@
+"""What the visitor changed, each with the link that takes it back, and what that did to the run."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from app.inline import cell_name
+from app.numbers import text
+from app.page.run import MAX_DIFFERENCES, Data, Run
+from app.wire import cell_value
+
+
+def edits(run: Run) -> list[Data]:
+    """{field, label, before, after, undo} in the order of links; before and after are texts, numbers stand beside them."""
+    state, space = run.state, run.state.space
+    found: list[Data] = []
+    for name, index in space.cells(state.rows):
+        if (name, index) in state.cells:
+            written = index[1:] if state.rows == 1 and name in space.inputs else index
+            field, before, after = cell_name(name, written), space.default(name, index), state.cells[name, index]
+            found.append(
+                _edit(field, space.label(name, index, state.rows), before, after, state.link(set={field: None}))
+            )
+    for place in space.switch_places():
+        if place in state.switches:
+            kind, number = state.switches[place]
+            field = cell_name(*place)
+            sign = {"set": "←", "off": "←", "scale": "×", "add": "+"}[kind]
+            edit = _edit(field, space.label(*place), None, number, state.link(do={field: None}))
+            found.append(edit | {"sign": sign})
+    for name, choice in state.options.items():
+        option = space.options[name]
+        edit = _edit(name, option.title, space.choice(name), choice, state.link(options={name: None}))
+        found.append(edit | {"before": option.values[space.choice(name)], "after": option.values[choice]})
+    if state.learning_rate is not None:
+        undo = state.link(lr=None)
+        found.append(_edit("lr", "learning rate", space.learning_rate, state.learning_rate, undo))
+    if state.frozen != space.frozen:
+        names = [
+            space.parameters[name].symbol if index is None else space.label(name, index)
+            for name, index in space.ordered(state.frozen)
+        ]
+        edit = _edit("frozen", "frozen", None, ", ".join(names) or "nothing", state.link(frozen=None))
+        found.append(edit | {"sign": ":"})
+    return found
+
+
+def reset(run: Run) -> str:
+    """The link that takes every change back and keeps what is looked at."""
+    return run.state.link(
+        set=dict.fromkeys(_fields(run)), do={cell_name(*place): None for place in run.state.switches},
+        options=dict.fromkeys(run.state.options), lr=None, frozen=None,
+    )  # fmt: skip
+
+
+def comparison(run: Run) -> Data | None:
+    """{same, first, cells: [{cell, label, before, after, delta, kind}], count, more, ...}; None where nothing is edited."""
+    found = run.recorded.comparison
+    if found is None:
+        return None
+    first = found.first
+    cells = []
+    for change in found.cells:
+        if run.hidden(change.tensor):
+            continue
+        record = run.trace.tensors[change.tensor]
+        cells.append({
+            "cell": cell_name(change.tensor, change.index),
+            "label": change.label,
+            "before": cell_value(record, change.before),
+            "after": cell_value(record, change.after),
+            "delta": change.delta,
+            "kind": "gradient" if record.kind == "gradient" else "value",
+        })  # fmt: skip
+    computed = [name for name in found.tensors if run.recorded.places.get(name) is not None]
+    return {
+        "same": found.same,
+        "first": None if first is None else {"tensor": first, "symbol": run.trace.tensors[first].symbol},
+        "first_computed": None if not computed else _named(run, computed[0]),
+        "cells": cells,
+        "count": found.count,
+        "more": max(0, found.count - MAX_DIFFERENCES),
+        "tensors": dict(found.tensors),
+        "only_here": list(found.only_here),
+        "only_there": list(found.only_there),
+    }
+
+
+def _named(run: Run, tensor: str) -> Data:
+    return {"tensor": tensor, "symbol": run.trace.tensors[tensor].symbol}
+
+
+def _fields(run: Run) -> list[str]:
+    state = run.state
+    return [
+        cell_name(name, index[1:] if state.rows == 1 and name in state.space.inputs else index)
+        for name, index in state.cells
+    ]
+
+
+def _edit(field: str, label: str, before: Any, after: Any, undo: str) -> Data:
+    data: Data = {"field": field, "label": label, "before": _text(before), "after": _text(after), "undo": undo}
+    data["numbers"] = [value for value in (before, after) if isinstance(value, float)]
+    return data | {"sign": "→"}
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, float):
+        return text(value) if math.isfinite(value) else str(value)
+    return None if value is None else str(value)

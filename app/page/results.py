@@ -1,0 +1,118 @@
+"""What came out: the cards, the warning where a step raises the loss, predict first, and the run in a sentence."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from app.exercise import read_number
+from app.inline import cell_name
+from app.numbers import single, text
+from app.page.run import Data, Run
+from engine.trace import Step
+
+SHOWN_CELLS = 16
+_RELATIVE = 1e-3
+
+
+def results(run: Run) -> Data:
+    """{cards: [{key, label, cells, more}], warning: null or {before, after}}."""
+    last = {step.phase: step for step in run.trace.steps}
+    cards = []
+    if "forward" in last:
+        cards.append(_card(run, "prediction", "prediction", last["forward"]))
+    if "loss" in last:
+        cards.append(_card(run, "loss", "loss", last["loss"]))
+    after = run.trace.result.get("after_update")
+    warning = None
+    if after and "loss" in last and after.get("loss") is not None:
+        hidden = run.asking
+        cell: Data = {"label": "loss after the update", "cell": None, "hidden": hidden}
+        cell["value"] = None if hidden else single(after["loss"])
+        before = _before_after_update(run)
+        if before is not None and not hidden and before != cell["value"]:
+            cell["before"] = before
+        cards.append({"key": "after_update", "label": "loss after the update", "cells": [cell], "more": 0})
+        loss = run.value(last["loss"].output, ())
+        if not hidden and loss is not None and after["loss"] > single(loss) and single(after["loss"]) > loss:
+            warning = {"before": loss, "after": single(after["loss"]), "rate": run.state.rate}
+    return {"cards": cards, "warning": warning}
+
+
+def prediction(run: Run) -> Data | None:
+    """Predict first: {cell, label, asking, given, status: right|wrong|unread, message, value}; None outside it.
+
+    The question is about the selected cell if it lies ahead of the current step, else the prediction.
+    """
+    last = {step.phase: step for step in run.trace.steps}
+    if not run.state.predict or "forward" not in last:
+        return None
+    output = last["forward"].output
+    index = (0,) * len(run.trace.tensors[output].shape)
+    cell = cell_name(output, index)
+    data: Data = {"cell": cell, "label": run.label(cell), "asking": run.asking, "given": run.state.guess}
+    if run.asking:
+        return data
+    value = run.value(output, index)
+    try:
+        guess = float(read_number(run.state.guess))
+    except (ValueError, OverflowError) as error:
+        return data | {"status": "unread", "message": f"This can't be read: {error}.", "value": None}
+    right = value is not None and math.isfinite(value) and abs(guess - value) <= _RELATIVE * max(1.0, abs(value))
+    return data | {"status": "right" if right else "wrong", "message": "", "value": value, "guess": guess}
+
+
+def summary(run: Run) -> str:
+    """The run in a sentence, for who does not see the picture."""
+    sizes = [
+        _size(run, name) for name, record in run.trace.tensors.items() if record.kind == "input" and name != "target"
+    ]
+    outputs = {step.phase: step.output for step in run.trace.steps if step.phase in ("forward", "loss")}
+    said = []
+    if "forward" in outputs:
+        said.append(f"the prediction is {_numbers(run, outputs['forward'])}")
+    if "loss" in outputs:
+        said.append(f"the loss {_numbers(run, outputs['loss'])}")
+    given = " and ".join(sizes) or "no inputs"
+    return f"{given[0].upper()}{given[1:]}; {', '.join(said) or 'nothing was computed'}."
+
+
+def announcement(run: Run) -> str:
+    """What is said aloud after a change."""
+    if run.asking:
+        return "Results are hidden until you have answered."
+    said = []
+    for card in results(run)["cards"]:
+        first = card["cells"][0]
+        was = f", was {text(first['before'])}" if "before" in first else ""
+        said.append(f"{card['label']} {text(first['value'])}{was}")
+    return ". ".join(one[0].upper() + one[1:] for one in said) + "." if said else ""
+
+
+def _card(run: Run, key: str, label: str, step: Step) -> Data:
+    cells = run.cells(step.output, SHOWN_CELLS)
+    count = run.trace.tensors[step.output].value.numel()
+    symbol = run.trace.tensors[step.output].symbol
+    return {"key": key, "label": f"{label} {symbol}", "cells": cells, "more": count - len(cells)}
+
+
+def _before_after_update(run: Run) -> float | None:
+    baseline = run.recorded.baseline
+    after: Any = baseline.result.get("after_update") if baseline is not None else None
+    return single(after["loss"]) if after and after.get("loss") is not None else None
+
+
+def _size(run: Run, name: str) -> str:
+    shape = run.trace.tensors[name].shape
+    if not shape:
+        return f"one number {name}"
+    count = f"{shape[-1]} input{'s' if shape[-1] != 1 else ''}"
+    return f"{shape[0]} examples of {count}" if len(shape) == 2 else count
+
+
+def _numbers(run: Run, tensor: str) -> str:
+    if run.hidden(tensor):
+        return "hidden"
+    cells = run.cells(tensor, 4)
+    more = run.trace.tensors[tensor].value.numel() - len(cells)
+    return ", ".join(text(cell["value"]) for cell in cells) + (f" and {more} more" if more else "")

@@ -1,0 +1,179 @@
+"""The pages: HTML for people, and the same page object as JSON at the same address with `.json`."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from app import templating, wire
+from app.errors import Problem, missing
+from app.inline import cell_name
+from app.lessons import catalogue
+from app.page import source
+from app.page.source import Page
+from app.scene import network
+from app.services import Shared, find_trace, run
+from app.upload import uploaded_file
+from engine.models import catalogue as models
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+HEADERS = {"cache-control": "no-cache", "vary": "accept-encoding"}
+
+
+@router.get("/")
+async def home(services: Shared) -> Response:
+    """A live network, the lessons and the models."""
+    html, page = await run(services, lambda _: _home())
+    services.store.put(page.trace)
+    return HTMLResponse(html, headers=HEADERS)
+
+
+@router.get("/lessons/{slug}.json")
+async def lesson_json(slug: str, request: Request, services: Shared) -> Response:
+    """A lesson's page object."""
+    return _json(await _page(services, request, "lesson", slug))
+
+
+@router.get("/lessons/{slug}")
+async def lesson(slug: str, request: Request, services: Shared) -> Response:
+    """A lesson, in the state that the query names."""
+    page = await _page(services, request, "lesson", slug)
+    html = await run(services, lambda _: _rendered("lesson", slug, request.url.query, _origin(request)))
+    return HTMLResponse(html, page.status, HEADERS)
+
+
+@router.get("/models")
+async def models_list() -> Response:
+    """What can be traced."""
+    return HTMLResponse(_models(), headers=HEADERS)
+
+
+@router.get("/models/{name}.json")
+async def model_json(name: str, request: Request, services: Shared) -> Response:
+    """A model's page object."""
+    return _json(await _page(services, request, "model", name))
+
+
+@router.get("/models/{name}")
+async def model(name: str, request: Request, services: Shared) -> Response:
+    """A model by itself: the stage, with every field."""
+    page = await _page(services, request, "model", name)
+    html = await run(services, lambda _: _rendered("model", name, request.url.query, _origin(request)))
+    return HTMLResponse(html, page.status, HEADERS)
+
+
+@router.get("/traces/{trace_id}.json")
+async def trace_json(trace_id: str, request: Request, services: Shared) -> Response:
+    """The page object of a stored trace."""
+    trace = await find_trace(services, trace_id)
+    return _json(await run(services, lambda _: source.of_trace(trace, request.url.query, _origin(request))))
+
+
+@router.get("/traces/{trace_id}")
+async def trace(trace_id: str, request: Request, services: Shared) -> Response:
+    """Any stored trace on the stage, also one opened from a file."""
+    found = await find_trace(services, trace_id)
+
+    def work() -> tuple[str, int]:
+        page = source.of_trace(found, request.url.query, _origin(request))
+        return _render(page, "trace.html", "open"), page.status
+
+    html, status = await run(services, lambda _: work())
+    return HTMLResponse(html, status, HEADERS)
+
+
+@router.get("/open")
+async def open_form() -> Response:
+    """The form that takes a trace file."""
+    return HTMLResponse(_open(""), headers=HEADERS)
+
+
+@router.post("/open")
+async def open_file(request: Request, services: Shared) -> Response:
+    """Keeps a trace file and shows it."""
+    try:
+        content = await uploaded_file(request)
+        trace = await run(services, lambda _: services.store.add_file(content))
+    except ValueError as error:
+        return HTMLResponse(_open(f"This file can't be opened: {error}"), 422, HEADERS)
+    except Problem as problem:
+        return HTMLResponse(_open(f"This file can't be opened: {problem.detail}"), problem.status, HEADERS)
+    return RedirectResponse(f"/traces/{trace.id}", 303)
+
+
+@router.get("/api")
+async def api(request: Request) -> Response:
+    """The API on one page, with five lines that use it."""
+    context = {"title": "API", "here": "api", "origin": _origin(request), "models": list(models())}
+    return HTMLResponse(templating.render("api.html", context), headers=HEADERS)
+
+
+def error_page(request: Request, problem: Problem) -> Response | None:
+    """A problem as a page, for browsers."""
+    context = {"title": f"{problem.status}", "here": "", "problem": problem.data(), "path": request.url.path}
+    html = templating.render("error.html", context)
+    return HTMLResponse(html, problem.status, {**HEADERS, **problem.headers})
+
+
+async def _page(services: Any, request: Request, kind: str, name: str) -> Page:
+    query, origin = request.url.query, _origin(request)
+    page = await run(services, lambda _: source.page(kind, name, query, origin))
+    if page is None:
+        raise missing(kind, name, catalogue() if kind == "lesson" else models())
+    services.store.put(page.trace)
+    return page
+
+
+@functools.lru_cache(maxsize=source.KEPT_PAGES)
+def _rendered(kind: str, name: str, query: str, origin: str) -> str:
+    page = source.page(kind, name, query, origin)
+    if page is None:
+        raise KeyError(name)
+    template = f"lessons/{name}.html" if kind == "lesson" else "model.html"
+    here = "lessons" if kind == "lesson" else "models"
+    return _render(page, template if templating.has(template) else "lesson.html", here)
+
+
+def _render(page: Page, template: str, here: str) -> str:
+    title = page.data["lesson"]["title"]
+    return templating.render(template, {"page": page.data, "state": page.state, "title": title, "here": here})
+
+
+@functools.cache
+def _home() -> tuple[str, Page]:
+    lessons = list(catalogue().values())
+    kind, name = ("lesson", lessons[0].slug) if lessons else ("model", next(iter(models())))
+    page = source.page(kind, name, "", "")
+    if page is None:
+        raise KeyError(name)
+    picture = network.draw(page.trace, small=True) if network.fits(page.trace) else None
+    context = {
+        "title": "Neural networks in longhand", "here": "lessons", "lessons": lessons, "state": page.state,
+        "models": list(models().values()), "scene": picture, "first": page.data, "cell_name": cell_name,
+    }  # fmt: skip
+    return templating.render("home.html", context), page
+
+
+@functools.cache
+def _models() -> str:
+    found = [(one, source.model(one.name)) for one in models().values()]
+    return templating.render("models.html", {"title": "Models", "here": "models", "models": found})
+
+
+def _open(error: str) -> str:
+    return templating.render("open.html", {"title": "Open a trace", "here": "open", "error": error})
+
+
+def _json(page: Page) -> Response:
+    nonfinite: list[dict[str, str]] = []
+    data = wire.plain(page.data, nonfinite)
+    data["nonfinite"] = nonfinite
+    return Response(wire.dumps(data), page.status, HEADERS, "application/json")
+
+
+def _origin(request: Request) -> str:
+    return str(request.base_url).rstrip("/")
