@@ -111,6 +111,17 @@ def _pow_to_exponent(place: Place) -> Expr:
     return times(place.arriving, ex.power(base, exponent), ex.log(base))
 
 
+_RAISED = str.maketrans("0123456789−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
+
+def _power_text(labels: Labels) -> str:
+    """x² for a whole exponent, x^n for any other."""
+    base, exponent = grouped(operand(labels, "input")), operand(labels, "exponent")
+    if exponent.removeprefix("−").isdecimal():
+        return base + exponent.translate(_RAISED)
+    return f"{base}^{grouped(exponent)}"
+
+
 def _square_to_input(place: Place) -> Expr:
     return times(place.arriving, TWO, place("input"))
 
@@ -188,7 +199,7 @@ ROWS = (
         lambda input, exponent: torch.pow(input, exponent),
         lambda place: _power(place("input"), place("exponent")),
         {"input": _pow_to_input, "exponent": _pow_to_exponent},
-        text=equation(lambda labels: f"{grouped(operand(labels, 'input'))}^{grouped(operand(labels, 'exponent'))}"),
+        text=equation(_power_text),
         tex=latex(lambda labels: f"{{{grouped(operand(labels, 'input'))}}}^{{{operand(labels, 'exponent')}}}"),
     ),
     elementwise(
