@@ -257,7 +257,7 @@ def _regions(
 
 def _members(on: Bool[Tensor, "point unit"]) -> dict[int, list[int]]:
     """The points of each set of units that are on; bit i of a set's number is unit i."""
-    weights = torch.tensor([1 << unit for unit in range(on.shape[1])])
+    weights = torch.tensor([1 << unit for unit in range(on.shape[1])], dtype=torch.long)
     members: dict[int, list[int]] = {}
     for at, pattern in enumerate((on * weights).sum(dim=1).tolist()):
         members.setdefault(pattern, []).append(at)
