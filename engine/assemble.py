@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from engine.intervene import describe
@@ -42,6 +43,11 @@ class Assembler:
         self._by_entry[id(entry)] = entry.name
         self.records[entry.name] = record
         return record
+
+    def refresh(self, entry: Entry) -> None:
+        """Takes an entry's value anew, after the recorder had to copy it."""
+        if (name := self._by_entry.get(id(entry))) is not None:
+            self.records[name] = replace(self.records[name], value=entry.value)
 
     def step(self, call: Call, index: int) -> Step:
         """The step of a call; records what it read and made."""

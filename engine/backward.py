@@ -36,13 +36,31 @@ def gradients(loss: torch.Tensor, entries: Sequence[Entry]) -> dict[int, torch.T
     return {key: value for key, value in zip(edges, found, strict=True) if value is not None}
 
 
-def contributions(call: Call, arriving: Mapping[int, torch.Tensor]) -> Iterator[Contribution]:
-    """The vector-Jacobian products of one call with the gradients that arrive at its outputs.
+def sent_backward(calls: Sequence[Call], found: dict[int, torch.Tensor]) -> dict[int, list[Contribution]]:
+    """What each call sends, by its place in `calls`, last call first; calls that send nothing are left out.
 
-    arriving: gradients by id(entry). Operands the loss has no path to get nothing; nor does anything from a call that
-    arrives nowhere.
+    found: autograd's gradients by id(entry). Autograd forgets the tensors before and after a write through a view;
+    those are added here, as the sum of what is sent to them.
     """
-    wanted = [(role, entry) for role, entry in call.inputs if id(entry) in arriving and _differentiable(entry)]
+    known = set(found)
+    sent: dict[int, list[Contribution]] = {}
+    for place in range(len(calls) - 1, -1, -1):
+        parts = list(contributions(calls[place], found))
+        if parts:
+            sent[place] = parts
+        for one in parts:
+            key = id(one.entry)
+            if key not in known:
+                found[key] = found[key] + one.value if key in found else one.value
+    return sent
+
+
+def contributions(call: Call, arriving: Mapping[int, torch.Tensor]) -> Iterator[Contribution]:
+    """The vector-Jacobian products of one call with the gradients that arrive at its outputs, by id(entry).
+
+    Operands that need no gradient get nothing; nor does anything from a call that no gradient arrives at.
+    """
+    wanted = [(role, entry) for role, entry in call.inputs if entry.edge is not None]
     if not wanted or not any(id(output) in arriving for output in call.outputs):
         return
     leaves = {role: entry.value.detach().requires_grad_() for role, entry in wanted}
@@ -89,18 +107,15 @@ def run_step(
     return [part for part in result if isinstance(part, torch.Tensor)]
 
 
-def residual(parts: Mapping[int, Sequence[torch.Tensor]], whole: Mapping[int, torch.Tensor]) -> float:
+def residual(sent: Mapping[int, Sequence[Contribution]], found: Mapping[int, torch.Tensor]) -> float:
     """The largest difference between the sum of a tensor's contributions (in float64) and autograd's gradient."""
-    worst = 0.0
-    for key, values in parts.items():
-        total = torch.stack([value.double() for value in values]).sum(0)
-        if total.numel():
-            worst = max(worst, float((total - whole[key].double()).abs().max()))
-    return worst
-
-
-def _differentiable(entry: Entry) -> bool:
-    return entry.value.is_floating_point() or entry.value.is_complex()
+    sums: dict[int, torch.Tensor] = {}
+    for parts in sent.values():
+        for one in parts:
+            key = id(one.entry)
+            sums[key] = sums[key] + one.value.double() if key in sums else one.value.double()
+    gaps = [float((total - found[key].double()).abs().max()) for key, total in sums.items() if total.numel()]
+    return max(gaps, default=0.0)
 
 
 def gradient_record(name: str, record: TensorRecord, value: torch.Tensor) -> TensorRecord:
@@ -111,7 +126,7 @@ def gradient_record(name: str, record: TensorRecord, value: torch.Tensor) -> Ten
 def backward_step(
     step: Step, index: int, sent: Sequence[Contribution], records: dict[str, TensorRecord]
 ) -> tuple[Step, list[TensorRecord]]:
-    """The step that undoes `step`, and the gradient records it is the first to need; adds its parts to `records`."""
+    """The step that undoes `step`, and the gradient records it names; adds its parts to `records`."""
     sends, fresh = [], []
     for one in sent:
         operand = records[one.entry.name]
@@ -126,6 +141,7 @@ def backward_step(
         for number, output in enumerate(step.outputs)
         if (gradient := records[output].gradient) is not None
     ]
+    fresh = [*(records[one.tensor] for one in arriving), *fresh]
     symbols = dict.fromkeys(records[one.to].symbol for one in sends)
     backward = Step(
         index=index,

@@ -6,7 +6,7 @@ tensors (detached, not copied) unless something is about to overwrite them. Grad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +15,12 @@ from torch.autograd.graph import GradientEdge, get_gradient_edge
 from torch.overrides import TorchFunctionMode
 
 from engine.calls import bind
+from engine.generic import generic, passed, tensors_in
 from engine.intervene import Intervention, Replacement, replacements
 from engine.opened import OPENED, KeptWhole
 from engine.ops.table import Op, calls
 from engine.seen import Seen, seen
-from engine.trace import Kind, Phase, Slot
+from engine.trace import Kind, Phase
 
 
 class Entry:
@@ -78,6 +79,7 @@ class Recorder(TorchFunctionMode):
         self.phase: Phase = "forward"
         self.scopes: list[str] = [""]
         self.met: set[str] = set()
+        self.kept: list[Entry] = []
         self._interventions = interventions or {}
         self._explain = explain
         self._copy = copy
@@ -88,9 +90,9 @@ class Recorder(TorchFunctionMode):
         self._counts: dict[str, int] = {}
         self._held: list[torch.Tensor] = []
 
-    def add(self, name: str, tensor: torch.Tensor, kind: Kind) -> Entry:
-        """Registers a tensor that no recorded call makes: an input, a parameter, a constant."""
-        entry = Entry(self._unique(name), tensor, kind, copy=self._copy)
+    def add(self, name: str, tensor: torch.Tensor, kind: Kind, *, copy: bool = False) -> Entry:
+        """Registers a tensor; `copy` keeps a value of its own, for one that may be written to unseen (a buffer)."""
+        entry = Entry(self._unique(name), tensor, kind, copy=copy or self._copy)
         self._keep(entry)
         return entry
 
@@ -143,9 +145,11 @@ class Recorder(TorchFunctionMode):
             return self._call_in_place(what, func, args, kwargs, target)
         state = torch.get_rng_state() if what.random else None
         result = func(*args, **kwargs)
-        made = [result] if isinstance(result, torch.Tensor) else list(_tensors(result))
-        if not made or (len(made) == 1 and id(made[0]) in self._by_id and _passed(made[0], args, kwargs)):
+        made = [result] if isinstance(result, torch.Tensor) else list(tensors_in(result))
+        if not made or (len(made) == 1 and id(made[0]) in self._by_id and passed(made[0], args, kwargs)):
             return result
+        if not what.random and next(tensors_in((args, kwargs)), None) is None:
+            return result  # a constant, registered when it is used
         call = self._record(what, func, args, kwargs, made)
         call.random_state = state
         if made[0] is result:
@@ -170,7 +174,7 @@ class Recorder(TorchFunctionMode):
                 row = None
         live = None
         if row is None:
-            roles, attributes, live = _generic(func, args, kwargs)
+            roles, attributes, live = generic(func, args, kwargs)
         inputs = [(role, self._operand(tensor)) for role, tensor in roles.items()]
         outputs = [self._made(what, tensor) for tensor in made]
         op = row.name if row is not None else what.name
@@ -196,16 +200,15 @@ class Recorder(TorchFunctionMode):
         storage = tensor.untyped_storage()
         later = self.entries[self.entries.index(entry) + 1 :]
         writes = [one for one in later if one.written and one.tensor.untyped_storage().data_ptr() == storage.data_ptr()]
-        cells = storage.nbytes() // tensor.element_size()
-        read = (tensor.shape, tensor.stride(), tensor.storage_offset())
-        placed = [(one.tensor.shape, one.tensor.stride(), one.tensor.storage_offset()) for one in writes]
+        cells = torch.arange(storage.nbytes() // tensor.element_size())
+        read, *placed = (_places(cells, one) for one in (tensor, *(write.tensor for write in writes)))
 
         def again(tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
             before = tensors["before"]
-            flat = torch.as_strided_scatter(before.new_zeros(cells), before, *read)
-            for number, geometry in enumerate(placed):
-                flat = torch.as_strided_scatter(flat, tensors[f"written.{number}"], *geometry)
-            return torch.as_strided(flat, *read)
+            flat = before.new_zeros(len(cells)).scatter(0, read.flatten(), before.flatten())
+            for number, places in enumerate(placed):
+                flat = flat.scatter(0, places.flatten(), tensors[f"written.{number}"].flatten())
+            return flat[read]
 
         fresh = self.add(f"{entry.name}:changed", tensor, "activation")
         fresh.axes = entry.axes
@@ -253,6 +256,12 @@ class Recorder(TorchFunctionMode):
         for entry in self.entries:
             if entry.value.untyped_storage().data_ptr() == storage:
                 entry.value = entry.value.clone()
+                self.kept.append(entry)
+
+
+def _places(cells: torch.Tensor, view: torch.Tensor) -> torch.Tensor:
+    """Where in its storage each cell of a view lies."""
+    return cells.as_strided(view.shape, view.stride(), view.storage_offset())
 
 
 def _overwritten_by(what: Seen, args: tuple, kwargs: Mapping[str, Any]) -> torch.Tensor | None:
@@ -261,49 +270,3 @@ def _overwritten_by(what: Seen, args: tuple, kwargs: Mapping[str, Any]) -> torch
     if what.in_place or kwargs.get("inplace"):
         return args[0] if args else kwargs["input"]
     return None
-
-
-def _passed(tensor: torch.Tensor, args: tuple, kwargs: Mapping[str, Any]) -> bool:
-    return any(tensor is one for one in _tensors((args, kwargs)))
-
-
-def _tensors(value: Any) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, tuple | list):
-        for part in value:
-            yield from _tensors(part)
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from _tensors(part)
-
-
-def _generic(func: Callable, args: tuple, kwargs: Mapping[str, Any]) -> tuple[dict, dict, Callable]:
-    """Roles arg0, arg1 ... for a call the table has no row for, and a way to run it again on other tensors."""
-    roles: dict[str, torch.Tensor] = {}
-
-    def lift(value: Any, role: str) -> Any:
-        if isinstance(value, torch.Tensor):
-            roles[role] = value
-            return Slot(role)
-        if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
-            return type(value)(lift(part, f"{role}.{number}") for number, part in enumerate(value))
-        return value
-
-    def lower(value: Any, tensors: Mapping[str, torch.Tensor]) -> Any:
-        if isinstance(value, Slot):
-            return tensors[value.role]
-        if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
-            return type(value)(lower(part, tensors) for part in value)
-        return value
-
-    lifted = [lift(value, f"arg{number}") for number, value in enumerate(args)]
-    lifted_named = {name: lift(value, name) for name, value in kwargs.items()}
-    attributes = {f"arg{n}": value for n, value in enumerate(lifted) if not isinstance(value, Slot)}
-    attributes |= {name: value for name, value in lifted_named.items() if not isinstance(value, Slot)}
-
-    def again(tensors: Mapping[str, torch.Tensor]) -> Any:
-        positional = [lower(value, tensors) for value in lifted]
-        return func(*positional, **{name: lower(value, tensors) for name, value in lifted_named.items()})
-
-    return roles, attributes, again

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from engine.assemble import Assembler
-from engine.backward import backward_step, contributions, gradient_record, gradients, residual
+from engine.backward import backward_step, gradient_record, gradients, residual, sent_backward
 from engine.digest import trace_id
 from engine.errors import InputError, RunError
 from engine.intervene import Intervention
@@ -127,7 +127,7 @@ class _Run:
             (name, recorder.add(name, value, "parameter")) for name, value in self.skeleton.named_parameters()
         ]
         for name, value in self.skeleton.named_buffers():
-            recorder.add(name, value, "constant")
+            recorder.add(name, value, "constant", copy=True)
         for entry in recorder.entries:
             self.assembler.record(entry)
         _follow_scopes(self.skeleton, recorder)
@@ -159,6 +159,7 @@ class _Run:
         """Adds the gradients and the backward steps; returns how far contributions are from autograd's gradients."""
         assert self.loss_entry is not None
         found = gradients(self.loss_entry.tensor, recorder.entries)
+        sent = sent_backward(self.calls, found) if self.parts else {}
         records = self.assembler.records
         for entry in recorder.entries:
             if id(entry) in found:
@@ -168,16 +169,9 @@ class _Run:
                 records[record.name] = TensorRecord(
                     record.name, record.symbol, record.kind, record.axes, record.value, gradient.name
                 )
-        if not self.parts:
-            return 0.0
-        sums: dict[int, list[torch.Tensor]] = {}
-        for forward in range(len(self.calls) - 1, -1, -1):
-            sent = list(contributions(self.calls[forward], found))
-            for one in sent:
-                sums.setdefault(id(one.entry), []).append(one.value)
-            if sent:
-                self._emit(*backward_step(self.steps[forward], len(self.steps), sent, records))
-        return residual(sums, found)
+        for forward, parts in sent.items():
+            self._emit(*backward_step(self.steps[forward], len(self.steps), parts, records))
+        return residual(sent, found)
 
     def update(self, update: Update) -> dict[str, Any]:
         """Adds one step a parameter; returns prediction and loss of a forward with the new parameters."""
@@ -220,6 +214,8 @@ class _Run:
         else:
             for call in recorder.calls:
                 self._tell(call)
+        for entry in recorder.kept:
+            self.assembler.refresh(entry)
 
     def _tell(self, call: Call) -> None:
         known = len(self.assembler.records) if self.calls else 0  # the first step brings the inputs and parameters

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -145,7 +146,7 @@ class Trace:
             known = ", ".join(list(self.tensors)[:20])
             raise KeyError(f"no tensor named {name!r}; this trace has {known}") from None
 
-    def save(self, path: str) -> None:
+    def save(self, path: str | Path) -> None:
         """Writes the trace as one .safetensors file, which any reader of that format and the site open."""
         from engine.tracefile import save  # the file format knows the trace, not the other way round
 

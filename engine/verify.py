@@ -91,7 +91,7 @@ def _gradient(trace: Trace, record: TensorRecord, index: Index, rerun: Rerun) ->
         raise InputError("tensor", "have a path to the loss", f"{record.name!r}, which has none")
     gradient = trace.record(record.gradient)
     captured = number_at(gradient, index)
-    middle = rerun(trace.request)
+    middle = rerun(_nudged(trace, record, index, 0.0))
     autograd64 = number_at(middle.record(record.gradient), index)
     epsilon = 1e-5 * max(1.0, abs(number_at(record, index)))
 

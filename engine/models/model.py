@@ -117,8 +117,11 @@ class Model:
                 raise InputError(f"inputs.{name}", f"be one of {', '.join(known)}", repr(name))
         whole["inputs"] = {**self.defaults["inputs"], **inputs}
         whole["options"] = self._options(mapping("options", whole["options"]))
-        whole["edits"] = _latest(listed("edits", whole["edits"]))
-        whole["interventions"] = listed("interventions", whole["interventions"])
+        whole["inputs"], whole["target"] = _floats(whole["inputs"]), _floats(whole["target"])
+        whole["edits"] = _latest([_with_floats(edit) for edit in listed("edits", whole["edits"])])
+        whole["interventions"] = [_with_floats(one) for one in listed("interventions", whole["interventions"])]
+        if isinstance(whole["update"], Mapping):
+            whole["update"] = {"rule": "sgd", "frozen": [], **_with_floats(whole["update"])}
         if whole["mode"] not in ("explain", "exact"):
             raise InputError("mode", "be explain or exact", repr(whole["mode"]))
         return whole
@@ -230,6 +233,19 @@ def _index(field: str, value: Any) -> tuple[int | None, ...]:
         if part is not None and (isinstance(part, bool) or not isinstance(part, int)):
             raise InputError(f"{field}.index[{place}]", "be a whole number or null", repr(part)[:80])
     return tuple(value)
+
+
+def _floats(value: Any) -> Any:
+    """The same with whole numbers as floats, so that 2 and 2.0 are one request."""
+    if isinstance(value, Mapping):
+        return {key: _floats(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_floats(part) for part in value]
+    return float(value) if type(value) is int and abs(value) < 2**53 else value
+
+
+def _with_floats(one: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value if key in ("index", "frozen") else _floats(value) for key, value in one.items()}
 
 
 def _latest(edits: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
