@@ -62,7 +62,8 @@ class _Picture:
 
     def data(self) -> dict[str, Any]:
         shown = [self._units(column.units, MAX_UNITS["wide"]) for column in self.network.columns]
-        nodes, places = [], {}
+        nodes: list[dict[str, Any]] = []
+        places: dict[tuple[int, int], int] = {}
         for number, units in enumerate(shown):
             for unit in units:
                 places[number, unit] = len(nodes)
@@ -146,7 +147,7 @@ class _Picture:
                 for source in shown[number - 1]:
                     edge = self._weight(number, source, unit, hot)
                     edge |= {"source": places[number - 1, source], "target": places[number, unit]}
-                    edge["labelled"] = labelled or edge["lit"] or edge["selected"]
+                    edge["labelled"] = labelled or edge["part"] or edge["selected"]
                     edges.append(edge)
         return edges
 
@@ -157,15 +158,15 @@ class _Picture:
         into = self._index(column.tensor, unit)
         out = self._index(before.tensor, source)
         given, arriving = self.read.value(before.tensor, out), self.read.gradient(column.computed, into)
-        lit = self.selection.has(column.tensor, into) or self.selection.has(column.bias, (unit,)) or edge["selected"]
-        lit = lit or (number == 1 and self.selection.has(before.tensor, out))
+        part = self.selection.has(column.tensor, into) or self.selection.has(column.bias, (unit,)) or edge["selected"]
+        part = part or (number == 1 and self.selection.has(before.tensor, out))
         return edge | {
             "kind": "weight",
             "contribution": _product(edge["value"], given),
             "flow": _product(edge["value"], arriving),
             "state": self.read.shown(column.weight, column.step) if column.step else "done",
             "hot": hot or self.read.updating(column.weight),
-            "lit": lit,
+            "part": part,
             "labelled": True,
         }
 
@@ -180,7 +181,7 @@ class _Picture:
             "target": places[number, unit],
             "state": self.read.shown(before.tensor if self.backward else name, column.step),
             "hot": hot,
-            "lit": self.selection.has(name, self._index(name, unit)),
+            "part": self.selection.has(name, self._index(name, unit)),
             "cut": bool(self.read.changes(column.replaced, self._index(name, unit))),
             "labelled": False,
         }
@@ -195,7 +196,7 @@ class _Picture:
         sources = [places[len(self.network.columns) - 1, unit] for unit in outputs]
         sources += [len(places)] if len(ends) == 2 else []
         state = self.read.shown(self.network.columns[-1].tensor) if self.backward else self.read.reached(*steps)
-        common = {"kind": "pass", "target": loss, "state": state, "hot": hot, "lit": ends[-1]["selected"]}
+        common = {"kind": "pass", "target": loss, "state": state, "hot": hot, "part": ends[-1]["selected"]}
         return [{**common, "source": source, "cut": False, "labelled": False} for source in sources]
 
     def _current(self, step: Any) -> bool:

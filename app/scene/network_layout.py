@@ -6,6 +6,7 @@ Knows sizes only, no numbers; so a layout is reused for every run whose labels t
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.scene.curves import Curve, Point, across, down, path
@@ -155,7 +156,14 @@ def _below(plan: Plan, nodes: list[Box], distance: float) -> tuple[Point | None,
     return tuple(places)
 
 
-def _finish(plan: Plan, nodes: list[Box], tops: tuple, more: tuple, size: tuple[float, float], draw) -> Layout:
+def _finish(
+    plan: Plan,
+    nodes: list[Box],
+    tops: tuple[Point, ...],
+    more: tuple[Point | None, ...],
+    size: tuple[float, float],
+    draw: Callable[[Point, Point], Curve],
+) -> Layout:
     """Adds biases, curves and their labels."""
     biases = tuple(
         Box(node.x, node.y + node.height / 2, max(30.0, characters * 8.2 + 14), 20) if characters else None

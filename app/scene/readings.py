@@ -113,7 +113,7 @@ class Readings:
     def _read(self, trace: Trace, name: str, index: Index) -> float | None:
         if name not in trace.tensors:
             return None
-        cell = self._lists.get((id(trace), name))
+        cell: Any = self._lists.get((id(trace), name))
         if cell is None:
             cell = self._lists[(id(trace), name)] = trace.tensors[name].value.tolist()
         for place in index:

@@ -96,8 +96,8 @@ def test_the_current_layer_and_the_selected_cells_edges_are_hot(tiny):
     picture = network.draw(trace, None, step(trace, "hidden.preactivation"), "hidden.preactivation[1]")
     assert node(picture, "hidden.preactivation[1]")["selected"]
     assert all(edge(picture, f"hidden.weight[{unit},0]")["hot"] for unit in range(3))
-    lit = [e["cell"] for e in picture["edges"] if e["kind"] == "weight" and e["lit"]]
-    assert lit == ["hidden.weight[1,0]", "hidden.weight[1,1]"]
+    fed = [e["cell"] for e in picture["edges"] if e["kind"] == "weight" and e["part"]]
+    assert fed == ["hidden.weight[1,0]", "hidden.weight[1,1]"]
 
 
 def test_backward_shows_gradients_as_they_arrive(tiny):
