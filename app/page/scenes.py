@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from app.page.run import Data, Run
-from app.scene import network
+from app.scene import graph, network
 from engine.trace import Trace
-
-MAX_GRAPH_STEPS = 60
 
 
 def views(trace: Trace) -> list[str]:
     """The views of a run in order; the first is what an unfit view falls back to."""
-    drawn = [
-        name
-        for name, fits in (("network", network.fits(trace)), ("graph", 0 < len(trace.steps) <= MAX_GRAPH_STEPS))
-        if fits
-    ]
+    drawn = [name for name, fits in (("network", network.fits(trace)), ("graph", graph.fits(trace))) if fits]
     return [*drawn, "matrices"]
 
 
@@ -31,7 +25,5 @@ def scene(run: Run) -> Data | None:
     if name == "network":
         return network.draw(run.trace, run.recorded.baseline, run.state.step, run.state.cell, example=run.state.example)
     if name == "graph":
-        from app.scene import graph
-
         return graph.draw(run.trace, run.recorded.baseline, run.state.step, run.state.cell)
     return None
