@@ -114,7 +114,7 @@ function themed(layout, container) {
 
 /** Colours named as the site's custom properties, `var(--pos)`, become the present theme's. @param {unknown} part @param {Element} container @returns {unknown} */
 function coloured(part, container) {
-  if (Array.isArray(part)) return typeof part[0] === "number" ? part : part.map((inner) => coloured(inner, container));
+  if (Array.isArray(part)) return typeof part[0] === "number" && typeof part.at(-1) === "number" ? part : part.map((inner) => coloured(inner, container));
   if (part && typeof part === "object") return Object.fromEntries(Object.entries(part).map(([name, inner]) => [name, coloured(inner, container)]));
   const property = typeof part === "string" ? /^var\((--[\w-]+)\)$/.exec(part)?.[1] : undefined;
   return property ? resolved(container, property) : part;

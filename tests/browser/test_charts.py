@@ -72,7 +72,7 @@ def test_a_chart_is_redrawn_with_the_numbers_of_the_new_run(page: Page) -> None:
     _draw(page)
     figure = page.locator(FIGURE).first
     before = figure.evaluate("(f) => JSON.stringify(f.data.map((trace) => [trace.x, trace.z]))")
-    page.fill('input[name="x[0]"]', "1")
+    page.fill('#forms input[name="x[0]"]', "1")
     page.wait_for_function(
         """(before) => JSON.stringify(document.querySelector('#plane [data-figure]')
                .data.map((trace) => [trace.x, trace.z])) !== before""",
