@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+
+import torch
 
 from engine.intervene import describe
 from engine.labels import StepLabels, cell_label, symbol_for
@@ -35,9 +38,8 @@ class Assembler:
         if (name := self._by_entry.get(id(entry))) is not None:
             return self.records[name]
         axes = self._named_axes(entry, template)
-        base, mark = (
-            (entry.name.removesuffix(":computed"), "*") if entry.name.endswith(":computed") else (entry.name, "")
-        )
+        base = entry.name.removesuffix(":computed")
+        mark = "" if base == entry.name else "*"
         symbol = symbol_for(entry.symbol or self._symbols.get(base, base), axes) + mark
         record = TensorRecord(entry.name, symbol, entry.kind, axes, entry.value)
         self._by_entry[id(entry)] = entry.name
@@ -105,10 +107,14 @@ class Assembler:
         names = entry.axes or tuple(self._axes.get(entry.name, "").split())
         if not names and template is not None:
             return self.records[self._by_entry[id(template)]].axes
-        extra = entry.value.dim() - len(names)
-        if names and extra >= 0:
-            leading = ("example",) if extra == 1 else tuple(f"batch {number}" for number in range(extra))
-            names = (*leading, *names)
-        else:
-            names = tuple(f"axis {number}" for number in range(entry.value.dim()))
-        return tuple(Axis(name, size) for name, size in zip(names, entry.value.shape, strict=True))
+        return named_axes(names, entry.value.shape)
+
+
+@functools.lru_cache(maxsize=4096)
+def named_axes(names: tuple[str, ...], shape: torch.Size) -> tuple[Axis, ...]:
+    """Axes for a shape whose last dimensions have these names; one dimension before them is the example."""
+    extra = len(shape) - len(names)
+    if not names or extra < 0:
+        return tuple(Axis(f"axis {number}", size) for number, size in enumerate(shape))
+    leading = ("example",) if extra == 1 else tuple(f"batch {number}" for number in range(extra))
+    return tuple(Axis(name, size) for name, size in zip((*leading, *names), shape, strict=True))

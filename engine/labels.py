@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,6 +27,7 @@ def symbol_for(symbol: str, axes: Sequence[Axis]) -> str:
     return symbol.upper() if rows and len(symbol) == 1 and symbol.isascii() and axes[1].size > 1 else symbol
 
 
+@functools.lru_cache(maxsize=4096)
 def tex_symbol(symbol: str) -> str:
     r"""LaTeX for a symbol: ŷ -> \hat{y}, ∂L/∂W -> \frac{\partial L}{\partial W}, W′ -> W', words in roman."""
     if symbol.startswith(GRADIENT):

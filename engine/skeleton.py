@@ -88,7 +88,7 @@ def _plain(module: nn.Module) -> bool:
         empty = type(value) in (dict, OrderedDict, set) and not value
         if type(value) not in _SCALARS and not empty and not any(value is one for one in registered):
             return False
-    return not hasattr(module, "__deepcopy__") and type(module).__getstate__ is object.__getstate__
+    return not hasattr(module, "__deepcopy__") and type(module).__getstate__ is nn.Module.__getstate__
 
 
 def _copy(module: nn.Module, memo: dict[int, Any]) -> nn.Module:
