@@ -1,11 +1,12 @@
 """The one way a number is written for people: as short as it is exact, else four significant digits.
 
-`text` gives plain text (labels, summaries), `html` the element that pages use; it keeps the exact value beside the text.
+`text` gives plain text (labels, summaries), `html` the element that pages use, with the exact value beside the text.
 Nothing here rounds what a page holds: the page object keeps the full value.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -36,6 +37,7 @@ def single(value: float) -> float:
         return float(str(np.float32(value))) + 0.0
 
 
+@functools.lru_cache(maxsize=8192)
 def text(value: float | None) -> str:
     """A number as people read it: 5.5, −3.5, 0.9888, 1.235e7, +∞, NaN; "no value" for None."""
     if value is None:
@@ -52,6 +54,7 @@ def text(value: float | None) -> str:
     return (MINUS if value < 0 else "") + shown
 
 
+@functools.lru_cache(maxsize=8192)
 def html(value: float | None) -> Markup:
     """`<data class="n" value="EXACT">TEXT</data>`; the class also says nan, inf or none."""
     if value is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 from urllib.parse import quote
 
@@ -276,5 +276,6 @@ def _encoded(pairs: Iterable[tuple[str, str]]) -> str:
     return "&".join(f"{_quoted(name)}={_quoted(value)}" for name, value in pairs)
 
 
+@lru_cache(maxsize=8192)
 def _quoted(text: str) -> str:
     return quote(text, safe="[],:@", errors="replace")

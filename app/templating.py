@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,15 +17,25 @@ from app import numbers
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 
 
+class DataEnvironment(Environment):
+    """Jinja whose dots read plain data first: `page.update` is the key, not the dict's method."""
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        if type(obj) is dict and attribute in obj:
+            return obj[attribute]
+        return super().getattr(obj, attribute)
+
+
 @functools.cache
 def environment() -> Environment:
-    """Jinja with autoescape."""
-    made = Environment(
+    """The environment, with autoescape."""
+    made = DataEnvironment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True,
         trim_blocks=True, lstrip_blocks=True, auto_reload=False, cache_size=-1,
     )  # fmt: skip
-    made.globals |= {"number": numbers.html, "number_text": numbers.text, "exact": numbers.exact, "sign": numbers.sign}
-    made.filters |= {"tex": tex, "json": json}
+    writers = {"number": numbers.html, "number_text": numbers.text, "exact": numbers.exact, "sign": numbers.sign}
+    made.globals |= {**writers, "filled": filled}
+    made.filters |= {"tex": tex, "json": json, **writers}
     return made
 
 
@@ -42,13 +53,28 @@ def tex(formula: str) -> Markup:
     """A formula as the MathML that was made of it, else its LaTeX for the browser to set."""
     made = _formulas().get(formula)
     if made is not None:
-        return Markup(made)  # noqa: S704 - made by our own build from our own formulas
+        return Markup(made)  # made by our own build from our own formulas
     return Markup('<span class="tex" data-tex="{0}">{0}</span>').format(formula)
 
 
 def json(data: Any) -> Markup:
     """Data for a `<script type="application/json">`: JSON in which no `<` can end the element."""
-    return Markup(orjson.dumps(data).decode().replace("<", "\\u003c"))  # noqa: S704 - escaped by the line itself
+    return Markup(orjson.dumps(data).decode().replace("<", "\\u003c"))
+
+
+def filled(tensor: Mapping[str, Any]) -> Any:
+    """A tensor's `data` with NaN and the infinities where JSON has null."""
+    values = tensor["data"]
+    if "nonfinite" not in tensor:
+        return values
+    values = copy.deepcopy(values)
+    for one in tensor["nonfinite"]:
+        *outer, last = one["index"] or [None]
+        if last is None:
+            return float(one["value"])
+        row = functools.reduce(lambda part, place: part[place], outer, values)
+        row[last] = float(one["value"])
+    return values
 
 
 @functools.cache

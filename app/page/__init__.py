@@ -16,7 +16,7 @@ SCHEMA = "longhand.page/1"
 
 
 def placed(state: State, trace: Trace) -> State:
-    """The state with a step and a cell that the trace has; what does not fit is an error and falls back to the start."""
+    """The state with a step and a cell that the trace has; what does not fit is an error and falls back."""
     errors = list(state.errors)
     last = max(0, len(trace.steps) - 1)
     step = state.step

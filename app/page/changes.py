@@ -12,7 +12,7 @@ from app.wire import cell_value
 
 
 def edits(run: Run) -> list[Data]:
-    """{field, label, before, after, undo} in the order of links; before and after are texts, numbers stand beside them."""
+    """{field, label, before, after, undo} in the order of links; before and after are texts."""
     state, space = run.state, run.state.space
     found: list[Data] = []
     for name, index in space.cells(state.rows):
@@ -55,7 +55,7 @@ def reset(run: Run) -> str:
 
 
 def comparison(run: Run) -> Data | None:
-    """{same, first, cells: [{cell, label, before, after, delta, kind}], count, more, ...}; None where nothing is edited."""
+    """{same, first, cells: [{cell, label, before, after, delta, kind}], count, more}; None where nothing is edited."""
     found = run.recorded.comparison
     if found is None:
         return None

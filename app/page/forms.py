@@ -13,7 +13,7 @@ from engine.trace import Axis, Index
 def forms(run: Run) -> Data | None:
     """{groups, rows, switches, options, update, errors}; None where a page has nothing to edit.
 
-    A field is {name, cell, label, value (text), default, changed, error}; a group {name, symbol, axes, rows: [[field]]}.
+    A field is {name, cell, label, value (text), default, changed, error}; a group {name, symbol, axes, rows of fields}.
     """
     space = run.state.space
     if not space.inputs and not space.parameters:
@@ -126,7 +126,7 @@ def _options(run: Run) -> list[Data]:
 
 def _update(run: Run) -> Data:
     state, space = run.state, run.state.space
-    frozen = []
+    frozen: list[Data] = []
     for name, record in space.parameters.items():
         whole = (name, None) in state.frozen
         cells = [

@@ -22,7 +22,7 @@ MAX_CELLS_TRACED = 64
 
 
 def longhand(run: Run) -> Data | None:
-    """The selected cell in full (None in a run without tensors); only {hidden: true} and its name while it is asked for."""
+    """The selected cell in full; only its name while it is asked for. None in a run without tensors."""
     tensor, index = split_cell(run.state.cell)
     if tensor not in run.trace.tensors or index is None:
         return None
@@ -38,7 +38,7 @@ def longhand(run: Run) -> Data | None:
         data["value"] = _value(run, own)
     data |= {"base": cell_name(base.name, index) if base is not None else None, "verification": None}
     if base is not None and base.gradient is not None and run.hidden(base.gradient):
-        return data
+        return data | {"gradient_hidden": True}
     if record.kind == "gradient":
         data["gradient"] = _gradient(run, own, record, index)
     elif base is not None and base.gradient is not None:
@@ -94,7 +94,7 @@ def _what(run: Run, record: TensorRecord) -> Literal["value", "gradient"]:
 
 def _value(run: Run, own: Explanation) -> Data | None:
     tree = own.expression
-    if tree is None or tree.kind == "ref" and (tree.tensor, tree.index) == (own.tensor, own.index):
+    if tree is None or (tree.kind, tree.tensor, tree.index) == ("ref", own.tensor, own.index):
         return None
     captured = cell_value(run.trace.tensors[own.tensor], own.captured or 0.0)
     return written(run, tree) | {"label": own.label, "captured": captured, "residual": own.residual}
@@ -142,7 +142,7 @@ def _paths(run: Run, base: TensorRecord, index: Index) -> Data:
 
 
 def _verification(run: Run, tensor: str, index: Index, kind: str) -> Data:
-    what = "gradient" if kind == "gradient" or run.state.of == "gradient" else "value"
+    what: Literal["value", "gradient"] = "gradient" if kind == "gradient" or run.state.of == "gradient" else "value"
     try:
         found = verify(run.trace, tensor, index, what=what)
     except InputError as error:

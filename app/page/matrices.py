@@ -53,7 +53,8 @@ def _linear(run: Run, step: Step, roles: dict[str, str]) -> list[Data]:
 
 
 def _backward(run: Run, step: Step) -> list[Data]:
-    figures, sent = [], {one.tensor: one for one in step.sends}
+    figures: list[Data] = []
+    sent = {one.tensor: one for one in step.sends}
     for operand in step.inputs:
         part = "arriving" if operand.role.startswith("arriving") else "local"
         if part == "local" and figures and figures[-1]["part"] == "arriving":

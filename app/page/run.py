@@ -22,7 +22,7 @@ MAX_DIFFERENCES = 200
 
 @dataclass(frozen=True)
 class Recorded:
-    """What does not depend on what is looked at: a trace, its baseline (None where nothing is edited) and their difference."""
+    """What does not depend on the view: a trace, its baseline (None where nothing is edited) and their difference."""
 
     trace: Trace
     baseline: Trace | None

@@ -1,6 +1,6 @@
-"""Pages by address: what a lesson, a model or a stored trace is about, its run, and the page object. All of it is cached.
+"""Pages by address: what a lesson, a model or a stored trace is about, its run, and the page object.
 
-Everything here is a pure function of the address (and, for traces, of the trace), so that a repeated address costs nothing.
+All of it is a pure function of the address (and, for traces, of the trace) and is kept: asking twice costs nothing.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ def phases(marks: list[Data]) -> list[Data]:
 
 
 def current(run: Run) -> Data | None:
-    """The current step in full: its place, what it does, what it costs, and links to its neighbours (None at an end)."""
+    """The current step in full: its place, what it does and costs, and links to its neighbours (None at an end)."""
     step = run.step
     if step is None:
         return None

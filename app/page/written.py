@@ -1,4 +1,4 @@
-"""An expression laid out for reading: its terms as rows of a sum, and, where a term is more than a product, line by line.
+"""An expression laid out for reading: its terms as rows of a sum and, where one is more than a product, line by line.
 
 Works on any expression tree; labels and shown values come from the run.
 """
@@ -100,7 +100,8 @@ def _lines(run: Run, tree: Expr, depth: int, words: str, *, taken: bool = True) 
         line |= {"symbols": _compared(run, tree), "numbers": [*inline.line(left), relation, *inline.line(right)]}
         line["holds"] = bool(tree.value)
         return [line, *_inner(run, tree, depth)]
-    line |= {"symbols": symbols(run, tree), "numbers": inline.line(tree)}
+    numbers = inline.line(tree)
+    line |= {"symbols": symbols(run, tree), "numbers": numbers if len(numbers) > 1 else []}
     if tree.kind == "select":
         condition, then, otherwise = tree.args
         holds = bool(condition.value)
