@@ -17,8 +17,9 @@ Figure = dict[str, Any]
 Line = tuple[str, Sequence[Sequence[float]], bool]
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
-_LABEL_PLACES = (0.06, 0.94, 0.18, 0.82, 0.3, 0.7)
+_LABEL_PLACES = (0.88, 0.12, 0.8, 0.2, 0.72, 0.28, 0.64, 0.36)
 _CLEARANCE = 0.16
+_EDGE = 0.1
 
 
 def surface(
@@ -49,7 +50,6 @@ def surface(
             "z": values,
             "zmin": -size,
             "zmax": size,
-            "colorbar": {**heat["colorbar"], "title": {"text": value, "side": "top"}},
             "hovertemplate": f"{across} = %{{x}}<br>{up} = %{{y}}<br>{value} = %{{z}}<extra></extra>",
         }
     ]
@@ -73,23 +73,23 @@ def surface(
             **layout,
             "xaxis": {**layout["xaxis"], "title": {"text": across}, "range": [lower, upper]},
             "yaxis": {**layout["yaxis"], "title": {"text": up}, "range": [lower, upper]},
-            "annotations": _labels(lines, points, upper - lower, layout["annotations"][0]),
+            "annotations": _labels(lines, points, (lower, upper), layout["annotations"][0]),
         },
     }
 
 
 def _labels(
-    lines: Sequence[Line], points: Sequence[tuple[str, float, float]], width: float, style: Figure
+    lines: Sequence[Line], points: Sequence[tuple[str, float, float]], ends: tuple[float, float], style: Figure
 ) -> list[Figure]:
-    """Each line's label on the line, at the first place along it that is clear of inputs and other labels."""
-    taken = [(x, y) for _, x, y in points]
-    labels = []
+    """Each line's label on the line, at the first place along it that is clear of the edge, inputs and other labels."""
+    taken, labels = [(x, y) for _, x, y in points], []
+    width = ends[1] - ends[0]
     for label, ((x1, y1), (x2, y2)), _ in lines:
         places = [(x1 + (x2 - x1) * part, y1 + (y2 - y1) * part) for part in _LABEL_PLACES]
-        clear = [place for place in places if all(_far(place, other, width) for other in taken)]
-        x, y = (clear or places)[0]
-        taken.append((x, y))
-        labels.append({**style, "x": x, "y": y, "text": html.escape(label)})
+        inside = [(x, y) for x, y in places if min(x - ends[0], ends[1] - x) > _EDGE * width] or places
+        clear = [place for place in inside if all(_far(place, other, width) for other in taken)] or inside
+        taken.append(clear[0])
+        labels.append({**style, "x": clear[0][0], "y": clear[0][1], "text": html.escape(label)})
     return labels
 
 
@@ -104,7 +104,7 @@ def _style() -> Figure:
         "constrain": "domain",
         "fixedrange": True,
         "showgrid": False,
-        "zeroline": True,
+        "zeroline": False,
         "ticks": "outside",
         "nticks": 9,
     }
@@ -139,7 +139,7 @@ def _style() -> Figure:
             "showlegend": False,
             "dragmode": False,
             "hovermode": "closest",
-            "margin": {"l": 48, "r": 8, "t": 12, "b": 44},
+            "margin": {"l": 44, "r": 8, "t": 10, "b": 44},
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "xaxis": axis,
@@ -155,7 +155,7 @@ def _style() -> Figure:
 _SCALE = [[0, "orange"], [0.5, "white"], [1, "blue"]]
 _THEME = {
     "black": "var(--ink)",
-    "yellow": "var(--mark)",
+    "yellow": "var(--mark-line)",
     "white": "var(--raised)",
     "orange": "var(--neg)",
     "blue": "var(--pos)",

@@ -146,6 +146,7 @@ def _rates() -> dict[str, Any]:
     layers = shown(SLUG, frozen=["hidden.weight", "hidden.bias"])
     first, first_alone = every[RATES[0]], alone[RATES[0]]
     best = min(RATES, key=lambda rate: every[rate].after["loss"])
+    best_alone = min(RATES, key=lambda rate: alone[rate].after["loss"])
     return {
         "rows": [
             {
@@ -160,6 +161,7 @@ def _rates() -> dict[str, Any]:
         "every": {**first.after, "link": first.link("readout.weight.updated", cell="readout.weight.updated[0,0]")},
         "alone": {**first_alone.after, "link": first_alone.link("readout.weight.updated")},
         "best": {"rate": best, "loss": every[best].after["loss"]},
+        "best_alone": {"rate": best_alone, "loss": alone[best_alone].after["loss"]},
         "frozen": {
             "moved": layers.after["updatable"],
             "link": layers.link("hidden.weight.updated", view="matrices"),
