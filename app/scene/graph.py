@@ -10,7 +10,6 @@ from typing import Any
 
 from app.scene.graph_labels import CHARACTER, details, label
 from app.scene.graph_layout import DIRECTIONS, Plan, lay_out
-from app.scene.placing import Box
 from app.scene.readings import Readings
 from app.scene.selection import Selection
 from engine.trace import Step, Trace
@@ -196,9 +195,11 @@ class _Picture:
         )
         laid = lay_out(plan, direction)
         edges = [
-            {"path": edge.path, "label": _box(edge.label), "tail": edge.tail, "tip": edge.tip} for edge in laid.edges
+            {"path": edge.path, "label": edge.label.data(), "tail": _point(edge.tail), "tip": _point(edge.tip)}
+            for edge in laid.edges
         ]
-        return {"width": laid.width, "height": laid.height, "nodes": [_box(box) for box in laid.nodes], "edges": edges}
+        nodes = [box.data() for box in laid.nodes]
+        return {"width": round(laid.width, 1), "height": round(laid.height, 1), "nodes": nodes, "edges": edges}
 
     def _summary(self) -> str:
         leaves = [node for node in self.nodes if node["kind"] in ("input", "parameter")]
@@ -221,5 +222,5 @@ def _name(step: Step) -> str:
     return step.op.replace("_", " ")
 
 
-def _box(box: Box) -> list[float]:
-    return [box.x, box.y, box.width, box.height]
+def _point(point: tuple[float, float]) -> list[float]:
+    return [round(point[0], 1), round(point[1], 1)]

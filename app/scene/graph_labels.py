@@ -54,7 +54,7 @@ def _grid(
             right += widest * CHARACTER + (_COLUMN_GAP if column else 0)
             for row, (place, value) in enumerate(zip(places, values, strict=True)):
                 cell = _cell(read, selection, tensor, kind, name, place, value)
-                cells.append({**cell, "x": round(right, 1), "y": (row + 2) * ROW - 2})
+                cells.append(cell | _stand(value, right, (row + 2) * ROW - 2))
         headers.append({"x": round((left + right) / 2, 1), "y": ROW - 2, "text": symbol, "kind": kind})
     return {
         "width": round(right + _PADDING, 1),
@@ -78,7 +78,8 @@ def _single(read: Readings, selection: Selection, tensor: str, sections: list[Se
         y = (row + 1) * ROW - 2
         x = round(_PADDING + len(symbol) * CHARACTER / 2, 1)
         headers.append({"x": x, "y": y, "text": symbol, "kind": kind})
-        cells.append({**_cell(read, selection, tensor, kind, name, place, value), "x": width - _PADDING, "y": y})
+        cell = _cell(read, selection, tensor, kind, name, place, value)
+        cells.append(cell | _stand(value, width - _PADDING, y))
     height = len(sections) * ROW + 6
     return {"width": width, "height": height, "headers": headers, "cells": cells, "shape": None, "ruled": False}
 
@@ -155,6 +156,12 @@ def details(read: Readings, tensor: str, limit: int = 64) -> dict[str, Any] | No
         "rows": [cells[at : at + columns] for at in range(0, len(cells), columns)],
         "left_out": record.value.numel() - len(cells),
     }
+
+
+def _stand(value: float | None, right: float, line: float) -> dict[str, float]:
+    """Where a number ends (x, y), and the ground it covers (left, wide)."""
+    wide = _length(value) * CHARACTER + 4
+    return {"x": round(right, 1), "y": line, "left": round(right - wide + 2, 1), "wide": round(wide, 1)}
 
 
 def _index(shape: tuple[int, ...], row: int, column: int) -> Index:

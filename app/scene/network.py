@@ -8,13 +8,13 @@ say how many are left out.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from app import numbers
 from app.scene import layers
 from app.scene.cells import Cells, room, said
-from app.scene.network_layout import MAX_UNITS, Layout, Plan, lay_out
-from app.scene.placing import Box
+from app.scene.network_layout import MAX_UNITS, Layout, Plan, bias_width, label_width, lay_out
 from app.scene.readings import Readings
 from app.scene.selection import Selection
 from engine import expression
@@ -230,7 +230,7 @@ class _Picture:
             target=any(node["kind"] == "target" for node in nodes),
             loss=any(node["kind"] == "loss" for node in nodes),
         )
-        return _placed(lay_out(plan, name), use, drawn, more)
+        return _placed(lay_out(plan, name), nodes, edges, use, drawn, more)
 
     def _summary(self) -> str:
         first, *hidden, last = [column for column in self.network.columns if column.weight or column.step is None]
@@ -240,20 +240,20 @@ class _Picture:
         return f"Dense network: {said}{rows}. Shown: {'gradients' if self.backward else 'values'}."
 
 
-def _placed(layout: Layout, use: list[int], drawn: list[int], more: list[str]) -> dict[str, Any]:
-    nodes = []
-    for n, box, top, bias in zip(use, layout.nodes, layout.tops, layout.biases, strict=True):
-        placed = {"node": n, "x": box.x, "y": box.y, "width": box.width, "height": box.height, "top": top}
-        nodes.append(placed | {"bias": _box(bias)})
-    edges = [
-        {"edge": n, "path": edge.path, "label": _box(edge.label)} for n, edge in zip(drawn, layout.edges, strict=True)
-    ]
-    notes = [{"x": at[0], "y": at[1], "text": text} for at, text in zip(layout.more, more, strict=True) if at]
-    return {"width": layout.width, "height": layout.height, "nodes": nodes, "edges": edges, "more": notes}
-
-
-def _box(box: Box | None) -> list[float] | None:
-    return None if box is None else [box.x, box.y, box.width, box.height]
+def _placed(layout: Layout, nodes: list, edges: list, use: list[int], drawn: list[int], more: list[str]) -> dict:
+    """The layout as plain data; labels and biases get the ground that their text covers."""
+    stands: list[dict[str, Any]] = []
+    for n, box, (x, y), bias in zip(use, layout.nodes, layout.tops, layout.biases, strict=True):
+        place = bias and replace(bias, width=bias_width(nodes[n]["bias"]["characters"])).data()
+        stands.append({"node": n, **box.data(), "top": [round(x, 1), round(y, 1)], "bias": place})
+    runs = []
+    for n, edge in zip(drawn, layout.edges, strict=True):
+        label = edge.label and replace(edge.label, width=label_width(edges[n]["characters"])).data()
+        runs.append({"edge": n, "path": edge.path, "label": label})
+    places = zip(layout.more, more, strict=True)
+    notes = [{"x": round(at[0], 1), "y": round(at[1], 1), "text": text} for at, text in places if at]
+    size = {"width": round(layout.width, 1), "height": round(layout.height, 1)}
+    return {**size, "nodes": stands, "edges": runs, "more": notes}
 
 
 def _product(left: float | None, right: float | None) -> float | None:

@@ -14,7 +14,7 @@ from app.scene.placing import Box, Label, place
 
 MAX_UNITS = {"wide": 8, "tall": 4}
 LABEL_HEIGHT = 20.0
-_CHARACTER, _PADDING = 8.4, 10.0
+_CHARACTER, _PADDING = 8.4, 8.0
 _GROWTH = (1.0, 1.2, 1.45, 1.8)
 
 
@@ -66,6 +66,10 @@ class Layout:
 
 def label_width(characters: int) -> float:
     return characters * _CHARACTER + _PADDING
+
+
+def bias_width(characters: int) -> float:
+    return max(30.0, characters * 8.2 + 12)
 
 
 @functools.lru_cache(maxsize=256)
@@ -166,7 +170,7 @@ def _finish(
 ) -> Layout:
     """Adds biases, curves and their labels."""
     biases = tuple(
-        Box(node.x, node.y + node.height / 2, max(30.0, characters * 8.2 + 14), 20) if characters else None
+        Box(node.x, node.y + node.height / 2, bias_width(characters), 20) if characters else None
         for node, characters in zip(nodes, plan.biases, strict=True)
     )
     upright = draw is down

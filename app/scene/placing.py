@@ -28,6 +28,12 @@ class Box:
     width: float
     height: float
 
+    def data(self) -> dict[str, float]:
+        """Centre, upper left corner and size as plain data, rounded to a tenth."""
+        left, up = self.x - self.width / 2, self.y - self.height / 2
+        sides = {"x": self.x, "y": self.y, "left": left, "up": up, "width": self.width, "height": self.height}
+        return {name: round(side, 1) for name, side in sides.items()}
+
     def overlaps(self, other: Box, gap: float = 0.0) -> bool:
         return (
             abs(self.x - other.x) < (self.width + other.width) / 2 + gap

