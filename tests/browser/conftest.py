@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response
 
 from tests.browser.site import ROOT, running_chromium, running_site
 
-TIMEOUT_MS = 15_000
+TIMEOUT_MS = 8_000
 THEMES = ("light", "dark")
 
 
