@@ -32,7 +32,7 @@ class Contribution:
 def gradients(loss: torch.Tensor, entries: Sequence[Entry]) -> dict[int, torch.Tensor]:
     """d loss / d entry by id(entry), for those the loss has a path to. loss: one number."""
     edges = {id(entry): entry.edge for entry in entries if entry.edge is not None}
-    found = torch.autograd.grad(loss, list(edges.values()), allow_unused=True)
+    found = torch.autograd.grad(loss, list(edges.values()), allow_unused=True)  # type: ignore[arg-type]  # edges and leaves
     return {key: value for key, value in zip(edges, found, strict=True) if value is not None}
 
 

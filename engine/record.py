@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.autograd.graph import GradientEdge, get_gradient_edge
+from torch.autograd.graph import GradientEdge
 from torch.overrides import TorchFunctionMode
 
 from engine.calls import bind
@@ -34,7 +34,10 @@ class Entry:
         self.kind = kind
         self.value = tensor.detach().clone() if copy else tensor.detach()
         self.version = tensor._version
-        self.edge: GradientEdge | None = get_gradient_edge(tensor) if tensor.requires_grad else None
+        self.edge: GradientEdge | torch.Tensor | None = None
+        if tensor.requires_grad:  # a leaf is its own edge; asking PyTorch for one costs more and gives the same
+            node = tensor.grad_fn
+            self.edge = tensor if node is None else GradientEdge(node, tensor.output_nr)
         self.axes: tuple[str, ...] = ()
         self.symbol = ""
         self.tapped = False

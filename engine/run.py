@@ -17,7 +17,7 @@ from engine.digest import trace_id
 from engine.errors import InputError, RunError
 from engine.intervene import Intervention
 from engine.record import Call, Entry, Recorder
-from engine.skeleton import Edit, private_copy
+from engine.skeleton import Edit, Skeleton, private_copy
 from engine.tap import listening
 from engine.trace import Step, TensorRecord, Trace
 from engine.update import Update, updatable, update_steps
@@ -123,10 +123,9 @@ class _Run:
         target = self.target
         if isinstance(target, torch.Tensor):
             recorder.add("target", target, "input")
-        self.parameters = [
-            (name, recorder.add(name, value, "parameter")) for name, value in self.skeleton.named_parameters()
-        ]
-        for name, value in self.skeleton.named_buffers():
+        parameters = self.skeleton.parameters
+        self.parameters = [(name, recorder.add(name, value, "parameter")) for name, value in parameters]
+        for name, value in self.skeleton.buffers:
             recorder.add(name, value, "constant", copy=True)
         for entry in recorder.entries:
             self.assembler.record(entry)
@@ -134,7 +133,7 @@ class _Run:
         before, listening.listener = listening.listener, recorder
         try:
             with recorder:
-                self.output = self.skeleton(*positional, **keywords)
+                self.output = self.skeleton.module(*positional, **keywords)
                 recorder.phase = "loss"
                 loss = self.loss(self.output, target) if self.loss is not None else self.output
         except InputError:
@@ -179,7 +178,7 @@ class _Run:
         names = [name for name, _ in self.parameters]
         for step, fresh in update_steps(update, names, records, len(self.steps)):
             self._emit(step, fresh)
-        for name, parameter in self.skeleton.named_parameters():
+        for name, parameter in self.skeleton.parameters:
             if f"{name}.updated" in records:
                 parameter.data = records[f"{name}.updated"].value
         return {**self._after(), "updatable": updatable(records)}
@@ -230,7 +229,7 @@ class _Run:
 
     def _after(self) -> dict[str, Any]:
         inner = _Run(
-            self.skeleton,
+            self.skeleton.module,
             dict(self._named_inputs()),
             self.target, self.loss, (), [one for group in self.by_name.values() for one in group],
             False, self.mode, None, None, False,
@@ -272,7 +271,7 @@ def _cast(value: Any, dtype: torch.dtype | None) -> Any:
     return value
 
 
-def _follow_scopes(skeleton: nn.Module, recorder: Recorder) -> None:
+def _follow_scopes(skeleton: Skeleton, recorder: Recorder) -> None:
     scopes = recorder.scopes
 
     def enter(path: str) -> Callable[..., None]:
@@ -285,10 +284,9 @@ def _follow_scopes(skeleton: nn.Module, recorder: Recorder) -> None:
 
         return until_it_is_left
 
-    for path, part in skeleton.named_modules():
-        if path:
-            part.register_forward_pre_hook(enter(path))
-            part.register_forward_hook(leave(path))
+    for path, part in skeleton.parts:
+        part.register_forward_pre_hook(enter(path))
+        part.register_forward_hook(leave(path))
 
 
 @contextlib.contextmanager

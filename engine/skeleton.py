@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,30 +28,45 @@ class Edit:
     value: float
 
 
+@dataclass(frozen=True)
+class Skeleton:
+    """A private copy: the module, and its parameters, buffers and parts by name (each once, as PyTorch names them)."""
+
+    module: nn.Module
+    parameters: tuple[tuple[str, nn.Parameter], ...]
+    buffers: tuple[tuple[str, torch.Tensor], ...]
+    parts: tuple[tuple[str, nn.Module], ...]
+
+
 def private_copy(
     module: nn.Module, edits: Sequence[Edit] = (), *, dtype: torch.dtype | None = None, recording: bool = True
-) -> nn.Module:
+) -> Skeleton:
     """A skeleton of `module` with the edits applied.
 
     dtype: converts floating parameters and buffers (float64 for verification). recording: parameters require gradients
     where the original's do. Raises InputError for an unknown parameter, a bad index, or a module that can't be copied.
     """
-    _refuse(module)
+    parts = list(module.named_modules())
+    _refuse(parts)
     edited = _by_parameter(module, edits)
     memo: dict[int, Any] = {}
-    for name, parameter in module.named_parameters():
-        value = parameter.detach()
-        if dtype is not None and value.is_floating_point():
-            value = value.to(dtype)
+    parameters: list[tuple[str, nn.Parameter]] = []
+    buffers: list[tuple[str, torch.Tensor]] = []
+    for name, parameter in _named(parts, "_parameters"):
+        value = _to(parameter.detach(), dtype)
         if name in edited:
             value = value.clone()
             for place, edit in edited[name]:
                 value[place] = edit.value
-        memo[id(parameter)] = nn.Parameter(value, requires_grad=recording and parameter.requires_grad)
-    for buffer in module.buffers():
-        value = buffer.detach().clone()
-        memo[id(buffer)] = value.to(dtype) if dtype is not None and value.is_floating_point() else value
-    return _copy(module, memo) if all(map(_plain, module.modules())) else copy.deepcopy(module, memo)
+        new = memo[id(parameter)] = nn.Parameter(value, requires_grad=recording and parameter.requires_grad)
+        parameters.append((name, new))
+    for name, buffer in _named(parts, "_buffers"):
+        memo[id(buffer)] = _to(buffer.detach().clone(), dtype)
+        buffers.append((name, memo[id(buffer)]))
+    copied = _copy(module, memo) if all(_plain(part) for _, part in parts) else copy.deepcopy(module, memo)
+    return Skeleton(
+        copied, tuple(parameters), tuple(buffers), tuple((path, memo[id(part)]) for path, part in parts if path)
+    )
 
 
 def place_of(field: str, shape: Sequence[int], index: Sequence[int | None]) -> tuple[int | slice, ...]:
@@ -107,8 +122,22 @@ def _copy(module: nn.Module, memo: dict[int, Any]) -> nn.Module:
     return new
 
 
-def _refuse(module: nn.Module) -> None:
-    for name, part in module.named_modules():
+def _named(parts: Sequence[tuple[str, nn.Module]], kind: str) -> Iterator[tuple[str, Any]]:
+    """Parameters or buffers with their full names; a tensor that is used twice comes once."""
+    met = set()
+    for path, part in parts:
+        for name, value in part.__dict__[kind].items():
+            if value is not None and id(value) not in met:
+                met.add(id(value))
+                yield f"{path}.{name}" if path else name, value
+
+
+def _to(value: torch.Tensor, dtype: torch.dtype | None) -> torch.Tensor:
+    return value.to(dtype) if dtype is not None and value.is_floating_point() else value
+
+
+def _refuse(parts: Sequence[tuple[str, nn.Module]]) -> None:
+    for name, part in parts:
         if "forward" in part.__dict__:
             raise InputError(
                 "module", "use its class's forward in every part", f"{name or 'the module'} replaces its own"

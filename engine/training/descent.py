@@ -49,11 +49,11 @@ def descend(
     """
     private = private_copy(module, edits)
     row = rows()["sgd"]
-    parameters = dict(private.named_parameters())
+    parameters = dict(private.parameters)
     masks = frozen_masks(Update(learning_rate, tuple(frozen)), parameters)
     rate = torch.tensor(learning_rate)
     for step in range(steps + 1):
-        value = loss(private(**inputs), target)
+        value = loss(private.module(**inputs), target)
         yield Descent(step, float(value.detach()), {name: one.detach() for name, one in parameters.items()})
         if step == steps:
             return
