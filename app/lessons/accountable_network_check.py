@@ -16,6 +16,7 @@ from app.shown import Shown, numbers, shown, written
 from engine.labels import cell_label
 from engine.models import catalogue
 from engine.paths import paths
+from engine.trace import Trace
 
 SLUG = "accountable_network"
 UNITS = 3
@@ -116,7 +117,8 @@ def _elsewhere(chance: random.Random) -> Exercise:
 def _gradient(chance: random.Random) -> Exercise:
     column = chance.choice((0, 1))
     point = chance.choice([x for x, on in _points() if sum(on) == 2 and x != (2, -1)])
-    target = chance.choice([t for t in (-2.0, -1.0, 1.0, 2.0, 3.0) if abs(_at(point).prediction - t) not in (0, 1)])
+    prediction = _predictions()[point]
+    target = chance.choice([t for t in (-2.0, -1.0, 1.0, 2.0, 3.0) if abs(prediction - t) not in (0, 1)])
     run = _at(point, {"target[0]": target})
     found = paths(run.trace, "x", (column,))
     answer, arriving = single(found.total), run.value("prediction.grad", (0,))
@@ -213,12 +215,23 @@ def _at(point: Point, cells: dict[str, Any] | None = None, **changes: Any) -> Sh
 
 
 @functools.cache
+def _grid() -> Trace:
+    """One run of inputs with clean numbers, a row each."""
+    rows = [[float(a), float(b)] for a in STEPS for b in STEPS]
+    return catalogue()["tiny_network"].trace({"inputs": {"x": rows}, "backward": False})
+
+
+@functools.cache
 def _points() -> list[tuple[Point, tuple[bool, ...]]]:
-    """Inputs with clean numbers and which units they switch on, off any boundary; from one run of them all."""
-    rows = [(float(a), float(b)) for a in STEPS for b in STEPS]
-    run = catalogue()["tiny_network"].trace({"inputs": {"x": [list(row) for row in rows]}, "backward": False})
-    sums = run["hidden.preactivation"].tolist()
-    return [(row, tuple(z > 0 for z in units)) for row, units in zip(rows, sums, strict=True) if all(units)]
+    """The inputs that lie on no boundary, and which units each switches on."""
+    rows, sums = _grid()["x"].tolist(), _grid()["hidden.preactivation"].tolist()
+    return [((a, b), tuple(z > 0 for z in units)) for (a, b), units in zip(rows, sums, strict=True) if all(units)]
+
+
+@functools.cache
+def _predictions() -> dict[Point, float]:
+    rows, found = _grid()["x"].tolist(), _grid()["prediction"].tolist()
+    return {(a, b): single(prediction) for (a, b), (prediction,) in zip(rows, found, strict=True)}
 
 
 def _sums(run: Shown) -> str:

@@ -181,7 +181,7 @@ def plain(x: tuple[float, float], v3: float = 1, off: int | None = None) -> tupl
     return sum(v * h for v, h in zip(readout, sends, strict=True)) + 0.5, sums
 
 
-SEEDS = (0, 1, 2, 3, 11, 2**31 - 1)
+SEEDS = (0, 1, 2**31 - 1)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -244,8 +244,8 @@ def test_same_seed_same_questions_and_another_seed_others() -> None:
     before = [one.data() for one in exercises(SLUG, 5)]
     accountable_network.accountable_network_check.exercises.cache_clear()
     assert [one.data() for one in exercises(SLUG, 5)] == before
-    prompts = {exercises(SLUG, seed)[0].prompt for seed in range(12)}
-    assert len(prompts) > 6
+    prompts = {exercises(SLUG, seed)[0].prompt for seed in range(4)}
+    assert len(prompts) > 2
 
 
 def test_lesson_takes_its_place_in_the_course() -> None:

@@ -38,7 +38,7 @@ def test_lessons_stand_in_the_order_of_the_course() -> None:
 def test_slug_other_than_the_module_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module("app.lessons.accountable_network")
     monkeypatch.setattr(module, "LESSON", dataclasses.replace(module.LESSON, slug="another"))
-    with pytest.raises(ValueError, match="expected the slug 'accountable_network' in .*; got 'another'"):
+    with pytest.raises(ValueError, match=r"expected the slug 'accountable_network' in .*; got 'another'"):
         catalogue()
 
 
