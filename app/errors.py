@@ -19,6 +19,7 @@ from engine.errors import InputError
 
 MEDIA_TYPE = "application/problem+json"
 _SHOWN_CHARACTERS = 80
+_EXPECTED_CHARACTERS = 2000
 
 
 class Problem(Exception):
@@ -76,31 +77,29 @@ def shown(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     text = repr(value) if isinstance(value, str) else str(value)
-    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
+    return clipped(text, _SHOWN_CHARACTERS)
 
 
 def path(parts: Sequence[Any]) -> str:
     """("edits", 0, "value") -> "edits[0].value"."""
     written = ""
     for part in parts:
-        written += f"[{part}]" if isinstance(part, int) else f".{part}" if written else str(part)
+        name = clipped(str(part), _SHOWN_CHARACTERS)
+        written += f"[{name}]" if isinstance(part, int) else f".{name}" if written else name
     return written
+
+
+def clipped(text: str, length: int) -> str:
+    """The text, or its beginning and an ellipsis, in at most `length` characters."""
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def from_input_error(error: InputError) -> Problem:
     """422 for what the engine refused."""
-    return Problem(
-        422,
-        str(error),
-        [
-            {
-                "field": str(error.field),
-                "message": str(error),
-                "expected": str(error.expected),
-                "got": shown(error.got) if not isinstance(error.got, str) else error.got[:200],
-            }
-        ],
-    )
+    field, got = clipped(error.field, _SHOWN_CHARACTERS), clipped(str(error.got), _SHOWN_CHARACTERS)
+    expected = clipped(error.expected, _EXPECTED_CHARACTERS)
+    message = f"{field} must {expected}; got {got}"
+    return Problem(422, message, [{"field": field, "message": message, "expected": expected, "got": got}])
 
 
 def from_validation(error: RequestValidationError) -> Problem:

@@ -110,7 +110,7 @@ class JobRunner(Protocol):
         """Cancels all that runs or waits. From any thread."""
 
     def close(self) -> None:
-        """Stops and ends the threads."""
+        """Stops all and ends the threads; the next job starts them again."""
 
 
 class LightLane:
@@ -119,7 +119,8 @@ class LightLane:
     def __init__(self, *, threads: int, queue: int, limit_flops: int) -> None:
         self.limit_flops = limit_flops
         self._places = threading.BoundedSemaphore(threads + queue)
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="light")
+        self._threads = threads
+        self._pool: ThreadPoolExecutor | None = None
         self._jobs: set[Job] = set()
         self._lock = threading.Lock()
 
@@ -149,7 +150,10 @@ class LightLane:
 
     def close(self) -> None:
         self.stop("the server is stopping")
-        self._pool.shutdown(wait=True)
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=True)
 
     def _submit(self, job: Job, work: Callable[[], T], estimate_flops: int) -> Future[T]:
         if estimate_flops > self.limit_flops:
@@ -163,11 +167,8 @@ class LightLane:
 
         with self._lock:
             self._jobs.add(job)
-        try:
+            self._pool = self._pool or ThreadPoolExecutor(self._threads, thread_name_prefix="light")
             future = self._pool.submit(start)
-        except RuntimeError:
-            self._release(job)
-            raise LaneFull from None
         future.add_done_callback(lambda _: self._release(job))
         return future
 

@@ -69,7 +69,7 @@ class Counters:
 
 
 class Metrics:
-    """Counts each request under its route's pattern; what matched no route is one entry, so that nobody can grow them."""
+    """Counts each request under its route's pattern; what matched none is one entry, so that nobody can grow them."""
 
     def __init__(self, app: ASGIApp, counters: Counters) -> None:
         self.app = app

@@ -88,7 +88,7 @@ def stream_trace(
             opened = True
             emit({"type": "open", "model": {"name": model.name, "title": model.title}, "request": plain(wanted)})
         for record in fresh:
-            if record.value.numel() <= INLINE_VALUES:
+            if sent.get(record.name) is not record and record.value.numel() <= INLINE_VALUES:
                 send_tensor(record, "")
         emit({"type": "step", "step": step_data(step)})
 

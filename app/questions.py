@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path
 from starlette.responses import Response
 
 import engine
-from app import answer_schemas as answers
+from app import question_schemas as answers
 from app import responses
 from app.answers import comparison_data, explanation_data, paths_data, verification_data
 from app.limits import StrictRoute

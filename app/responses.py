@@ -1,4 +1,4 @@
-"""How routes say in the OpenAPI what they answer: by model, as lines or as bytes. Error answers are added in openapi.py."""
+"""How routes say in the OpenAPI what they answer: by model, as lines, as bytes. openapi.py adds the error answers."""
 
 from __future__ import annotations
 

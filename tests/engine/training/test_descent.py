@@ -53,7 +53,7 @@ def test_it_goes_where_pytorch_sgd_goes() -> None:
 def test_the_module_and_the_states_before_keep_their_values() -> None:
     module = line()
     states = list(descend(module, INPUT, target=torch.tensor([4.0]), loss=squared, learning_rate=0.1, steps=3))
-    assert float(module.weight) == 3
+    assert module.weight.item() == 3
     assert module.weight.grad is None
     assert float(states[0].parameters["weight"]) == 3
 
