@@ -75,7 +75,10 @@ def test_the_hidden_inputs_hold_the_whole_state(pairs):
 
 
 def test_the_default_state_has_no_query():
-    assert state("x[0]=2&x[1]=-1&lr=0.1&rows=1&step=0&of=value&view=network&prove=&frozen=&activation=relu").link() == "/lessons/one"
+    assert (
+        state("x[0]=2&x[1]=-1&lr=0.1&rows=1&step=0&of=value&view=network&prove=&frozen=&activation=relu").link()
+        == "/lessons/one"
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,7 +100,9 @@ def test_one_meaning_has_one_link(one, other):
 
 
 def test_a_link_states_only_what_differs_in_a_fixed_order():
-    one = state("step=2&lr=0.05&do:hidden.activation[1]=scale&by:hidden.activation[1]=0.5&target[0]=3&hidden.weight[1,0]=0.25&x[1]=7")
+    one = state(
+        "step=2&lr=0.05&do:hidden.activation[1]=scale&by:hidden.activation[1]=0.5&target[0]=3&hidden.weight[1,0]=0.25&x[1]=7"
+    )
     assert one.link() == (
         "/lessons/one?x[1]=7&hidden.weight[1,0]=0.25&target[0]=3&do:hidden.activation[1]=scale"
         "&by:hidden.activation[1]=0.5&lr=0.05&step=2"
@@ -105,7 +110,9 @@ def test_a_link_states_only_what_differs_in_a_fixed_order():
 
 
 def test_the_request_is_the_api_form():
-    one = state("x[0]=1&hidden.weight[1,0]=0.25&do:hidden.activation[1]=off&lr=0.05&frozen=hidden.weight&frozen=readout.weight[0,1]")
+    one = state(
+        "x[0]=1&hidden.weight[1,0]=0.25&do:hidden.activation[1]=off&lr=0.05&frozen=hidden.weight&frozen=readout.weight[0,1]"
+    )
     request = one.request
     assert request["inputs"] == {"x": [1, -1]}
     assert request["target"] == 4
@@ -145,18 +152,21 @@ def test_a_bad_field_is_said_with_expected_and_got_and_the_rest_runs():
         ("x[0]=nan", "x₁ must be a number; got “nan”. Using 2."),
         ("x[0]=1e9", "x₁ must be a number from −1e6 to 1e6; got “1e9”. Using 2."),
         ("rows=2&x[1,0]=q", "x₁ of example 2 must be a number; got “q”. Using 0."),
-        ("hidden.weight[9,9]=1", "hidden.weight must have an index inside 3 by 2, from 0; got “[9,9]”. Using the run without it."),
+        ("hidden.weight[9,9]=1", "hidden.weight must have an index inside 3 by 2, from 0; got “[9,9]”. Using NONE."),
         ("rows=1000000000", "rows must be a whole number from 1 to 16; got “1000000000”. Using 1."),
         ("lr=-1", "learning rate must be a number of 0 or more; got “-1”. Using 0.1."),
-        ("do:hidden.activation[1]=set", "h₂ must have a number to set it to; got nothing. Using the computed value."),
+        ("do:hidden.activation[1]=set", "h₂ must have a number to set it to; got nothing. Using COMPUTED."),
         ("do:hidden.activation[1]=drop", "h₂ must be one of computed, off, set, scale, add; got “drop”. Using computed."),
         ("activation=gelu", "Hidden activation must be one of relu, none; got “gelu”. Using relu."),
-        ("frozen=nothing", "frozen must name a parameter or a cell of hidden.weight, hidden.bias, readout.weight, readout.bias; got “nothing”. Using the others."),
+        ("frozen=nothing", "frozen must name a parameter or a cell of PARAMETERS; got “nothing”. Using the others."),
         ("step=-1", "step must be a whole number from 0 to 9999; got “-1”. Using 0."),
         ("view=3d", "view must be one of network, graph, matrices; got “3d”. Using network."),
     ],
 )  # fmt: skip
 def test_every_error_names_the_field_what_it_must_be_and_what_came(query, message):
+    words = {"PARAMETERS": "hidden.weight, hidden.bias, readout.weight, readout.bias", "NONE": "the run without it"}
+    for short, long in {**words, "COMPUTED": "the computed value"}.items():
+        message = message.replace(short, long)
     assert [error.message for error in state(query).errors] == [message]
 
 
@@ -173,9 +183,15 @@ def test_links_change_one_thing_and_none_takes_it_back():
     one = state("hidden.weight[1,0]=0.25&step=2")
     assert one.link(cell="loss") == "/lessons/one?hidden.weight[1,0]=0.25&step=2&cell=loss"
     assert one.link(set={"hidden.weight[1,0]": None}) == "/lessons/one?step=2"
-    assert one.link(step=None, do={"hidden.activation[1]": "off"}) == "/lessons/one?hidden.weight[1,0]=0.25&do:hidden.activation[1]=off"
+    assert (
+        one.link(step=None, do={"hidden.activation[1]": "off"})
+        == "/lessons/one?hidden.weight[1,0]=0.25&do:hidden.activation[1]=off"
+    )
     assert one.show(set={"x[0]": 0, "x[1]": 1}, lr=0.05) == "/lessons/one?x[0]=0&x[1]=1&lr=0.05"
-    assert one.show(frozen=["hidden.weight"], options={"activation": "none"}) == "/lessons/one?activation=none&frozen=hidden.weight"
+    assert (
+        one.show(frozen=["hidden.weight"], options={"activation": "none"})
+        == "/lessons/one?activation=none&frozen=hidden.weight"
+    )
     assert state("frozen=hidden.weight").link(frozen=None) == "/lessons/one"
 
 
