@@ -7,6 +7,8 @@ import { PAGE } from "./visit.js";
 
 const MADE_OF = "lit-from";
 const FEEDS = "lit-to";
+/** A line that belongs to a cell drawn elsewhere names it in data-lights. */
+const NAMED = "[data-cell], [data-lights]";
 
 /** @type {Map<string, Set<string>>} */
 let sources = new Map();
@@ -40,7 +42,12 @@ function read() {
 
 /** @param {EventTarget | null} target */
 function cellOf(target) {
-  return (target instanceof Element && target.closest("[data-cell]")?.getAttribute("data-cell")) || "";
+  return nameOf(target instanceof Element ? target.closest(NAMED) : null);
+}
+
+/** @param {Element | null} element */
+function nameOf(element) {
+  return element?.getAttribute("data-cell") ?? element?.getAttribute("data-lights") ?? "";
 }
 
 /** @param {string} cell */
@@ -49,8 +56,8 @@ function light(cell) {
   lit = cell;
   const made = sources.get(cell);
   const fed = uses.get(cell);
-  for (const element of document.querySelectorAll("#stage [data-cell]")) {
-    const name = element.getAttribute("data-cell") ?? "";
+  for (const element of document.querySelectorAll("#stage :is([data-cell], [data-lights])")) {
+    const name = nameOf(element);
     const isSource = made?.has(name) ?? false;
     const isUse = fed?.has(name) ?? false;
     element.classList.toggle(MADE_OF, isSource);

@@ -136,7 +136,7 @@ class _Picture:
         back = self.undone.get(step.index) if step else None
         gradient_state = "later" if self.read.phase in ("forward", "loss") else "done"
         if backward and back is not None:
-            gradient_state = self.read.reached(back)
+            gradient_state = self.read.reached(back) if sent else "later"
         now = self.read.step
         record = self.trace.record(tensor)
         self.edges.append(
@@ -150,7 +150,9 @@ class _Picture:
                 "state": "done" if backward or maker is None else self.read.reached(maker),
                 "gradient_state": gradient_state,
                 "flow": "back" if sent else "forward only",
-                "hot": now is not None and step is not None and step.index in (now.index, now.forward),
+                "hot": now is not None
+                and step is not None
+                and step.index in (now.index, now.forward if sent else None),
                 "updating": self.read.updating(tensor),
                 "selected": self.selection.tensor == tensor,
                 "changed": any(cell["changed"] for cell in placed["cells"]) or self._differs(tensor),

@@ -229,6 +229,7 @@ class _Picture:
             more=tuple(map(len, more)),
             target=any(node["kind"] == "target" for node in nodes),
             loss=any(node["kind"] == "loss" for node in nodes),
+            small=self.small,
         )
         return _placed(lay_out(plan, name), nodes, edges, use, drawn, more)
 

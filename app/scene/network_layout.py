@@ -24,7 +24,7 @@ class Plan:
 
     columns: units in each. dense: for each pair of neighbours, whether weights join them. edges: (source, target,
     characters of its label; 0 for none). biases: characters of each node's bias, 0 for none. more: for each column,
-    how many characters its note about left-out units takes.
+    how many characters its note about left-out units takes. small: in little room, with shorter edges.
     """
 
     columns: tuple[int, ...]
@@ -34,6 +34,7 @@ class Plan:
     more: tuple[int, ...]
     target: bool
     loss: bool
+    small: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,13 +99,14 @@ def _wide(plan: Plan, growth: float) -> Layout:
     pitch, top, box, pill = 110.0, 38.0, (94.0, 56.0), (82.0, 50.0)
     lanes = max(plan.columns + ((1 + 2 * (plan.columns[-1] // 2 + 1),) if plan.target else ()))
     span = (lanes - 1) * pitch
+    dense, plain = (122.0, 28.0) if plan.small else (148.0, 44.0)
     middle = top + box[1] / 2 + span / 2
     nodes: list[Box] = []
     centre = 14.0 + pill[0] / 2
     for number, count in enumerate(plan.columns):
         size = pill if number == 0 else box
         if number:
-            gap = 148 * growth if plan.dense[number - 1] else 44.0
+            gap = dense * growth if plan.dense[number - 1] else plain
             centre += (pill if number == 1 else box)[0] / 2 + gap + size[0] / 2
         nodes += [Box(centre, middle + offset, *size) for offset in _spread(count, span, pitch)]
     if plan.target:
