@@ -9,6 +9,7 @@ from app.exercise import read_number
 from app.inline import cell_name
 from app.numbers import single, text
 from app.page.run import Data, Run
+from app.scene import layers
 from engine.trace import Step
 
 SHOWN_CELLS = 16
@@ -64,16 +65,13 @@ def prediction(run: Run) -> Data | None:
 
 def summary(run: Run) -> str:
     """The run in a sentence, for who does not see the picture."""
-    sizes = [
-        _size(run, name) for name, record in run.trace.tensors.items() if record.kind == "input" and name != "target"
-    ]
     outputs = {step.phase: step.output for step in run.trace.steps if step.phase in ("forward", "loss")}
     said = []
     if "forward" in outputs:
         said.append(f"the prediction is {_numbers(run, outputs['forward'])}")
     if "loss" in outputs:
         said.append(f"the loss {_numbers(run, outputs['loss'])}")
-    given = " and ".join(sizes) or "no inputs"
+    given = _shape(run)
     return f"{given[0].upper()}{given[1:]}; {', '.join(said) or 'nothing was computed'}."
 
 
@@ -102,12 +100,33 @@ def _before_after_update(run: Run) -> float | None:
     return single(after["loss"]) if after and after.get("loss") is not None else None
 
 
+def _shape(run: Run) -> str:
+    """A dense network by its units, any other run by its inputs."""
+    names = [name for name, record in run.trace.tensors.items() if record.kind == "input" and name != "target"]
+    if not layers.fits(run.trace):
+        return " and ".join(_size(run, name) for name in names) or "no inputs"
+    columns = layers.read(run.trace).columns
+    made = [column.units for column in columns if column.weight is not None]
+    said = [_count(columns[0].units, "input"), *(_count(units, "hidden unit") for units in made[:-1])]
+    said += [_count(units, "output") for units in made[-1:]]
+    shape = run.trace.tensors[columns[0].tensor].shape
+    return ", ".join(said) + (f", {_count(shape[0], 'example')}" if len(shape) == 2 else "")
+
+
+def _count(number: int, noun: str) -> str:
+    word = _WORDS[number] if number < len(_WORDS) else str(number)
+    return f"{word} {noun}{'' if number == 1 else 's'}"
+
+
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
 def _size(run: Run, name: str) -> str:
     shape = run.trace.tensors[name].shape
     if not shape:
         return f"one number {name}"
-    count = f"{shape[-1]} input{'s' if shape[-1] != 1 else ''}"
-    return f"{shape[0]} examples of {count}" if len(shape) == 2 else count
+    count = _count(shape[-1], "input")
+    return f"{_count(shape[0], 'example')} of {count}" if len(shape) == 2 else count
 
 
 def _numbers(run: Run, tensor: str) -> str:

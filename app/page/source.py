@@ -106,11 +106,7 @@ def page(kind: str, name: str, query: str, origin: str) -> Page | None:
     data = build(Run(recorded, state), heading=subject.heading, origin=origin)
     about = subject.lesson
     if about is not None:
-        baseline = recorded.baseline or recorded.trace
-        data["prose"] = dict(about.prose(recorded.trace, baseline))
-        data["exercises"] = _exercises(about, state)
-        if about.plane:
-            data["plane"] = plane.draw(subject.model, state.request, state.baseline.request)
+        data |= _told(kind, name, _run_query(state)) | {"exercises": _exercises(about, state)}
     return Page(data, state, recorded.trace)
 
 
@@ -137,6 +133,23 @@ def _recorded(kind: str, name: str, query: str) -> Recorded:
     trace = subject.model.trace(state.request)
     default = _run_query(state.baseline)
     return Recorded(trace, None if query == default else _recorded(kind, name, default).trace)
+
+
+@functools.lru_cache(maxsize=KEPT_RUNS)
+def _told(kind: str, name: str, query: str) -> Data:
+    """What a lesson tells of a run, whatever is looked at: the numbers of its text, and the plane."""
+    subject = (lesson if kind == "lesson" else model)(name)
+    if subject is None or subject.lesson is None:
+        raise KeyError(name)
+    recorded = _recorded(kind, name, query)
+    told: Data = {
+        "prose": dict(subject.lesson.prose(recorded.trace, recorded.baseline or recorded.trace)),
+        "plane": None,
+    }
+    if subject.lesson.plane:
+        state = read(subject.space, parse_qsl(query, keep_blank_values=True))
+        told["plane"] = plane.draw(subject.model, state.request, state.baseline.request)
+    return told
 
 
 def _run_query(state: State) -> str:

@@ -11,26 +11,7 @@ from typing import Any
 from app import numbers
 
 VOID = frozenset(
-    [
-        "area",
-        "base",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "source",
-        "track",
-        "wbr",
-        "use",
-        "path",
-        "rect",
-        "circle",
-        "line",
-    ]
+    ("base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr", "use", "path", "rect", "circle")
 )
 
 

@@ -42,7 +42,7 @@ def test_the_unedited_page_shows_the_worked_values(facts):
     assert data["edits"] == []
     assert data["comparison"] is None
     assert data["baseline"] is None
-    assert data["summary"] == "2 inputs; the prediction is 5.5, the loss 1.125."
+    assert data["summary"] == "Two inputs, three hidden units, one output; the prediction is 5.5, the loss 1.125."
 
 
 def test_a_page_is_plain_data():
