@@ -24,7 +24,7 @@ NPM := npm
 endif
 NPM_FLAGS ?=
 
-.PHONY: serve test check bench install tools browser clean
+.PHONY: serve test check bench maths install tools browser clean
 .DEFAULT_GOAL := serve
 .NOTPARALLEL:
 
@@ -43,6 +43,10 @@ check: tools  ## lint, format, types of Python and JavaScript, layout of the tre
 
 bench: tools browser  ## ratios against plain PyTorch and against the targets; ARGS names the parts to run
 	$(PY) -m bench $(ARGS)
+
+maths: install  ## the formulas of templates and models as MathML, into templates/maths.json
+	$(PY) -m app.formulas | $(WITH_NODE) node static/maths/build.mjs > templates/maths.json.new
+	mv templates/maths.json.new templates/maths.json
 
 install: $(VENV)/.runtime node_modules/.installed  ## what the site needs
 

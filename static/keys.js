@@ -30,6 +30,7 @@ export function startKeys() {
   });
   document.addEventListener(PAGE, setTabStops);
   window.addEventListener("resize", setTabStops);
+  document.addEventListener("toggle", setTabStops, true);
   for (const button of document.querySelectorAll("[data-action=keys]")) button.removeAttribute("hidden");
 }
 

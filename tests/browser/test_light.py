@@ -12,7 +12,7 @@ def _lit(page: Page, kind: str) -> set[str]:
 
 
 def test_focusing_a_cell_lights_its_parts_and_its_uses(page: Page) -> None:
-    page.goto(f"{LESSON}?step=1&view=matrices")
+    page.goto(f"{LESSON}?step=0&view=matrices")
     page.locator('.matrices [data-cell="hidden.preactivation[1]"]').focus()
     parts = {"hidden.weight[1,0]", "hidden.weight[1,1]", "hidden.bias[1]", "x[0]", "x[1]"}
     assert _lit(page, "lit-from") == parts

@@ -37,7 +37,7 @@ def test_a_choice_is_kept_through_edits_and_reloads(page: Page) -> None:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize(
-    "query", ["", "?step=1&view=graph", "?step=8&view=matrices", "?do:hidden.activation[1]=off&cell=prediction"]
+    "query", ["", "?step=1&view=graph", "?step=8&view=matrices", "?do:hidden.activation[1]=off&cell=prediction[0]"]
 )
 def test_axe_finds_nothing_in_any_view(page: Page, axe: Any, query: str) -> None:
     page.goto(f"{LESSON}{query}")

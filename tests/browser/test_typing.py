@@ -24,7 +24,7 @@ def _data(page: Page) -> dict[str, Any]:
 def _hold(page: Page, pattern: str) -> list[Route]:
     """Requests whose address matches wait in the list until the test lets them go on."""
     held: list[Route] = []
-    page.route(re.compile(pattern), held.append)
+    page.route(re.compile(pattern), lambda route: held.append(route))
     return held
 
 
@@ -176,7 +176,7 @@ def test_the_result_is_announced(page: Page) -> None:
     page.goto(LESSON)
     page.fill(FIRST_INPUT, "0")
     page.fill('#forms input[name="x[1]"]', "1")
-    expect(page.locator("#announce")).to_contain_text("rediction 1")
+    expect(page.locator("#announce")).to_contain_text("Prediction ŷ 1, was 5.5.")
 
 
 def test_opened_details_stay_open(page: Page) -> None:
