@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -15,7 +14,7 @@ from app.lessons import catalogue
 from app.page import source
 from app.page.source import Page
 from app.scene import network
-from app.services import Shared, find_trace, run
+from app.services import Services, Shared, find_trace, run
 from app.upload import uploaded_file
 from engine.models import catalogue as models
 
@@ -41,9 +40,7 @@ async def lesson_json(slug: str, request: Request, services: Shared) -> Response
 @router.get("/lessons/{slug}")
 async def lesson(slug: str, request: Request, services: Shared) -> Response:
     """A lesson, in the state that the query names."""
-    page = await _page(services, request, "lesson", slug)
-    html = await run(services, lambda _: _rendered("lesson", slug, request.url.query, _origin(request)))
-    return HTMLResponse(html, page.status, HEADERS)
+    return await _html(services, request, "lesson", slug)
 
 
 @router.get("/models")
@@ -61,9 +58,7 @@ async def model_json(name: str, request: Request, services: Shared) -> Response:
 @router.get("/models/{name}")
 async def model(name: str, request: Request, services: Shared) -> Response:
     """A model by itself: the stage, with every field."""
-    page = await _page(services, request, "model", name)
-    html = await run(services, lambda _: _rendered("model", name, request.url.query, _origin(request)))
-    return HTMLResponse(html, page.status, HEADERS)
+    return await _html(services, request, "model", name)
 
 
 @router.get("/traces/{trace_id}.json")
@@ -119,9 +114,21 @@ def error_page(request: Request, problem: Problem) -> Response | None:
     return HTMLResponse(html, problem.status, {**HEADERS, **problem.headers})
 
 
-async def _page(services: Any, request: Request, kind: str, name: str) -> Page:
+async def _page(services: Services, request: Request, kind: str, name: str) -> Page:
     query, origin = request.url.query, _origin(request)
     page = await run(services, lambda _: source.page(kind, name, query, origin))
+    return _found(services, page, kind, name)
+
+
+async def _html(services: Services, request: Request, kind: str, name: str) -> Response:
+    query, origin = request.url.query, _origin(request)
+    rendered = await run(services, lambda _: _rendered(kind, name, query, origin))
+    page = _found(services, rendered and rendered[0], kind, name)
+    return HTMLResponse(rendered and rendered[1], page.status, HEADERS)
+
+
+def _found(services: Services, page: Page | None, kind: str, name: str) -> Page:
+    """The page, with its trace in the store. Raises Problem 404."""
     if page is None:
         raise missing(kind, name, catalogue() if kind == "lesson" else models())
     services.store.put(page.trace)
@@ -129,13 +136,13 @@ async def _page(services: Any, request: Request, kind: str, name: str) -> Page:
 
 
 @functools.lru_cache(maxsize=source.KEPT_PAGES)
-def _rendered(kind: str, name: str, query: str, origin: str) -> str:
+def _rendered(kind: str, name: str, query: str, origin: str) -> tuple[Page, bytes] | None:
     page = source.page(kind, name, query, origin)
     if page is None:
-        raise KeyError(name)
+        return None
     template = f"lessons/{name}.html" if kind == "lesson" else "model.html"
     here = "lessons" if kind == "lesson" else "models"
-    return _render(page, template if templating.has(template) else "lesson.html", here)
+    return page, _render(page, template if templating.has(template) else "lesson.html", here).encode()
 
 
 def _render(page: Page, template: str, here: str) -> str:
