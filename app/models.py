@@ -33,7 +33,7 @@ ModelName = Annotated[Name, Path(description="A model's name.", examples=["tiny_
 )
 async def list_models() -> Response:
     """Every model with its inputs, options, parameters, activations that can be replaced, and the cost of one row."""
-    models = [_model_data(model.name, values=False) for model in catalogue().values()]
+    models = [describe_model(model.name, values=False) for model in catalogue().values()]
     return Response(dumps({"models": models}), media_type="application/json")
 
 
@@ -43,7 +43,7 @@ async def list_models() -> Response:
 async def get_model(model: ModelName) -> Response:
     """One model as in the list, with the values of its parameters."""
     find_model(model)
-    return Response(dumps(_model_data(model, values=True)), media_type="application/json")
+    return Response(dumps(describe_model(model, values=True)), media_type="application/json")
 
 
 @router.post(
@@ -125,8 +125,8 @@ def _headers(trace_id: str) -> dict[str, str]:
 
 
 @functools.cache
-def _model_data(name: str, *, values: bool) -> dict[str, Any]:
-    """values: with the numbers of the parameters, inline where few, else with stats alone."""
+def describe_model(name: str, *, values: bool) -> dict[str, Any]:
+    """What the model takes and holds. values: with the numbers of its parameters, inline where few."""
     model = catalogue()[name]
     trace = model.trace(model.defaults)
     records = list(trace.tensors.values())

@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from app import examples
 from app.answer_schemas import ProblemAnswer
 from app.errors import MEDIA_TYPE, Problem
 
@@ -64,10 +65,21 @@ def _description(app: FastAPI) -> dict[str, Any]:
     problem = ProblemAnswer.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas |= problem.pop("$defs", {})
     schemas[_PROBLEM] = problem
+    shown = examples.answers()
     for path, operations in found["paths"].items():
         for operation in operations.values():
             _complete(path, operation)
+            _show(operation, shown.get(operation["operationId"]))
     return found
+
+
+def _show(operation: dict[str, Any], answer: Any) -> None:
+    """Examples where readers of the description look for them: beside each parameter, in the answer."""
+    for parameter in operation.get("parameters", []):
+        if "examples" in parameter["schema"]:
+            parameter["example"] = parameter["schema"]["examples"][0]
+    if answer is not None:
+        operation["responses"]["200"]["content"]["application/json"]["example"] = answer
 
 
 def _complete(path: str, operation: dict[str, Any]) -> None:

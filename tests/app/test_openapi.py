@@ -120,6 +120,17 @@ def test_every_operation_is_described_with_examples(client: TestClient) -> None:
                 assert schema["components"]["schemas"][name]["examples"], where
 
 
+def test_examples_of_answers_are_what_the_engine_computes(client: TestClient) -> None:
+    found = operations(client)
+    trace = client.post("/api/v1/models/tiny_network/trace", json={}).json()
+    shown = found["post", "/api/v1/models/{model}/trace"]["responses"]["200"]["content"]["application/json"]["example"]
+    assert shown["id"] == trace["id"]
+    assert shown["tensors"].items() <= trace["tensors"].items()
+    explained = found["post", "/api/v1/traces/{trace_id}/explain"]["responses"]["200"]["content"]["application/json"]
+    asked = {"tensor": "hidden.preactivation", "index": [1]}
+    assert explained["example"] == client.post(trace["links"]["explain"], json=asked).json()
+
+
 def test_every_error_is_declared_in_the_one_shape(client: TestClient) -> None:
     for (method, path), operation in operations(client).items():
         statuses = set(operation["responses"])
