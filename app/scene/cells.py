@@ -120,24 +120,34 @@ def _digits(part: dict[str, Any]) -> int:
 
 
 def said(node: dict[str, Any]) -> str:
-    """A node in words: z₂ = 1, was 0, gradient −1.5."""
-    words = [f"{node['label']} = {numbers.text(node['value'])}"]
-    if node["mark"]:
+    """A node in words, what is seen of it first and in that order: z₂ = 1, was 0, gradient −1.5."""
+    marked = node["mark"] is not None and node["mark"] in node["top"]
+    words = [f"{node['top']}{':' if marked else ' ='} {_number(node['main'])}"]
+    sub = node["sub"] or {"words": None}
+    if node["sub"]:
+        words.append(f"{sub['words']} {_number(sub['value'])}".strip() + (" computed" if sub.get("struck") else ""))
+    if node["mark"] and not marked:
         words.append(f"intervention {node['label']} {node['mark']}")
-    if node["before"] is not None:
-        words.append(f"was {numbers.text(node['before'])}")
-    if node["kind"] != "target":
-        words.append("no gradient" if node["gradient"] is None else f"gradient {numbers.text(node['gradient'])}")
+    if node["top"].startswith("∂"):
+        if sub["words"] == "was":
+            words.append(f"{node['label']} = {_number(node['value'])}")
+    elif node["kind"] != "target" and sub["words"] != "∂":
+        words.append("no gradient" if node["gradient"] is None else f"gradient {_number(node['gradient'])}")
     return ", ".join(words)
 
 
 def said_parameter(cell: dict[str, Any], backward: bool) -> str:
     """A weight or bias in words: W₂₁ = 0.5, was 1, gradient −3. backward: what it was is the gradient's."""
-    was = [] if cell["before"] is None else [f"was {numbers.text(cell['before'])}"]
-    gradient = "no gradient" if cell["gradient"] is None else f"gradient {numbers.text(cell['gradient'])}"
-    words = [f"{cell['label']} = {numbers.text(cell['value'])}", *([gradient, *was] if backward else [*was, gradient])]
+    was = [] if cell["before"] is None else [f"was {_number(cell['before'])}"]
+    mark = "∂ " if backward else ""
+    gradient = "no gradient" if cell["gradient"] is None else f"gradient {mark}{_number(cell['gradient'])}"
+    now = f"{cell['label']} = {_number(cell['value'])}"
     if cell["frozen"]:
-        words.append("frozen")
+        now += " frozen"
     elif cell["updated"] is not None:
-        words.append(f"updated to {numbers.text(cell['updated'])}")
-    return ", ".join(words)
+        now += f" → {_number(cell['updated'])}"
+    return ", ".join([now, *([gradient, *was] if backward else [*was, gradient])])
+
+
+def _number(value: float | None) -> str:
+    return "no path" if value is None else numbers.text(value)

@@ -156,7 +156,7 @@ class _Picture:
                 "updating": self.read.updating(tensor),
                 "selected": self.selection.tensor == tensor,
                 "changed": any(cell["changed"] for cell in placed["cells"]) or self._differs(tensor),
-                "said": f"{record.symbol}, {tensor}" + (f", shape {placed['shape']}" if placed["shape"] else ""),
+                "said": ", ".join([*(head["text"] for head in placed["headers"]), tensor]),
                 "cell": self._first_cell(tensor),
             }
         )

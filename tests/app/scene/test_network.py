@@ -130,7 +130,7 @@ def test_an_intervention_is_marked_with_what_was_computed_and_what_the_baseline_
     h2 = node(picture, "hidden.activation[1]")
     assert (h2["top"], h2["main"], h2["computed"], h2["before"]) == ("h₂ ← 0", 0, 1, 1)
     assert h2["sub"] == {"words": "was", "value": 1}
-    assert h2["said"] == "h₂ = 0, intervention h₂ ← 0, was 1, gradient −2.5"
+    assert h2["said"] == "h₂ ← 0: 0, was 1, gradient −2.5"
     assert node(picture, "hidden.activation[0]")["mark"] is None
     y = node(picture, "prediction[0]")
     assert (y["main"], y["before"], y["changed"]) == (6.5, 5.5, True)
@@ -170,6 +170,22 @@ def test_the_selected_gradient_cell_selects_what_it_is_the_gradient_of(tiny):
     picture = network.draw(tiny(), selected="hidden.preactivation.grad[1]")
     assert node(picture, "hidden.preactivation[1]")["selected"]
     assert not any(n["selected"] for n in network.draw(tiny(), selected="no such cell[")["nodes"])
+
+
+def test_a_node_says_first_what_is_seen_of_it(tiny):
+    trace = tiny(update={"rule": "sgd", "learning_rate": 0.1, "frozen": []})
+    seen = {at: node(network.draw(trace, step=at), "hidden.preactivation[1]")["said"] for at in (0, 8, 10)}
+    assert seen == {
+        0: "z₂ = 1, gradient −1.5",
+        8: "∂L/∂z₂ = −1.5, z₂ = 1",
+        10: "z₂ = 1, ∂ −1.5",
+    }
+    weights = {at: edge(network.draw(trace, step=at), "hidden.weight[1,0]")["said"] for at in (0, 8, 10)}
+    assert weights == {
+        0: "W₂₁ = 0.5, gradient −3",
+        8: "W₂₁ = 0.5, gradient ∂ −3",
+        10: "W₂₁ = 0.5 → 0.8, gradient −3",
+    }
 
 
 def test_without_an_activation_the_same_columns_are_drawn(tiny):
