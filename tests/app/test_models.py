@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -146,3 +147,16 @@ def test_an_unknown_model_is_404_and_says_which_there_are(client: TestClient) ->
     for response in (client.get("/api/v1/models/gpt"), client.post("/api/v1/models/gpt/trace", json={})):
         assert response.status_code == 404
         assert "tiny_network" in response.json()["detail"]
+
+
+def test_requests_at_the_same_time_get_what_they_get_alone(client: TestClient) -> None:
+    def request(number: int) -> dict[str, Any]:
+        edits = [{"parameter": "hidden.weight", "index": [number % 3, number % 2], "value": number / 7}]
+        hot = [{"at": "hidden.activation", "index": [number % 3], "add": number / 3}]
+        return {"inputs": {"x": [number, 1]}, "edits": edits, "interventions": hot}
+
+    alone = [traced(client, request(number)) for number in range(24)]
+    with ThreadPoolExecutor(8) as threads:
+        together = list(threads.map(lambda number: traced(client, request(number % 24)), range(96)))
+    for number, trace in enumerate(together):
+        assert trace == alone[number % 24]
