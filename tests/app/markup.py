@@ -39,11 +39,11 @@ class Node:
 
     @property
     def text(self) -> str:
-        """The text in it, white space folded; scripts and hidden inputs have none."""
+        """The text in it, white space folded; scripts have none, and a formula's digits are notation."""
         return re.sub(r"\s+", " ", "".join(self._texts())).strip()
 
     def _texts(self) -> Iterator[str]:
-        if self.tag in ("script", "style", "annotation"):
+        if self.tag in ("script", "style", "math"):
             return
         for child in self.children:
             if isinstance(child, Node):
