@@ -91,7 +91,7 @@ function centre(element) {
 function items(grid) {
   const links = [...grid.querySelectorAll("[data-cell], [data-step]")];
   return links.flatMap((link) =>
-    (link instanceof HTMLElement || link instanceof SVGElement) && link.closest("[data-grid]") === grid && link.getClientRects().length ? [link] : [],
+    (link instanceof HTMLElement || link instanceof SVGElement) && link.closest("[data-grid]") === grid && link.checkVisibility() ? [link] : [],
   );
 }
 

@@ -7,6 +7,14 @@ import { Idiomorph } from "/assets/idiomorph/dist/idiomorph.esm.js";
 
 const TEXT_FIELDS = "input:not([type=checkbox], [type=radio], [type=range], [type=submit], [type=hidden]), textarea";
 
+/** Parts that are compared whole, and left alone where nothing in them differs. */
+const WHOLE_PARTS = "p, h2, h3, ul, ol, dl, table, tr, li, svg, g, figure, section, script, .formula, .exercise";
+
+/** Parts that may be out of sight: the picture's other layout, what is in closed details. */
+const UNSEEN = "svg.picture, details:not([open]) > :not(summary)";
+
+const FIELDS = "input, select, textarea";
+
 /** @param {Element | null} element */
 export function isTextField(element) {
   return Boolean(element?.matches(TEXT_FIELDS));
@@ -23,12 +31,17 @@ export function morphDocument(fetched, { typing = false, sent = null } = {}) {
   const fresh = required(fetched, "main");
   const focused = document.activeElement;
   const place = focused && focused !== document.body ? describe(focused) : null;
+  const unseen = new Set([...main.querySelectorAll(UNSEEN)].filter((part) => !part.checkVisibility() && !part.querySelector(FIELDS)));
 
   Idiomorph.morph(main, fresh, {
     morphStyle: "outerHTML",
     ignoreActiveValue: typing && isTextField(focused),
     callbacks: {
-      beforeNodeMorphed: (before, after) => !(isElement(before) && isElement(after) && isLocal(before, after)),
+      beforeNodeMorphed: (before, after) => {
+        if (!isElement(before) || !isElement(after)) return true;
+        if (unseen.has(before)) return replace(before, after);
+        return !isLocal(before, after) && !isSame(before, after);
+      },
       beforeAttributeUpdated: (name, element) => !isKept(name, element, sent),
     },
   });
@@ -56,8 +69,22 @@ function isLocal(before, after) {
   return tex !== null && tex === after.getAttribute("data-tex") && before.querySelector("math") !== null;
 }
 
+/** Takes another's place whole, for what nobody sees: there is no focus and no transition to keep. @param {Element} before @param {Element} after */
+function replace(before, after) {
+  for (const { name } of [...before.attributes]) if (!after.hasAttribute(name)) before.removeAttribute(name);
+  for (const { name, value } of after.attributes) before.setAttribute(name, value);
+  before.replaceChildren(...after.childNodes);
+  return false;
+}
+
+/** Nothing to do below here. Fields are looked at one by one: what they hold is not in their attributes. @param {Element} before @param {Element} after */
+function isSame(before, after) {
+  return before.matches(WHOLE_PARTS) && before.isEqualNode(after) && !before.querySelector(FIELDS);
+}
+
 /** @param {string} name @param {Element} element @param {HTMLFormElement | null} sent */
 function isKept(name, element, sent) {
+  if (name === "tabindex") return element.closest("[data-grid]") !== null; // keys.js
   if (name === "open") return element.localName === "details" || element.localName === "dialog";
   if (element.hasAttribute("data-action")) {
     return name === "hidden" || (element.getAttribute("data-action") === "theme" && ["aria-label", "title"].includes(name));
@@ -90,7 +117,7 @@ function describe(element) {
 /** @param {string} selector */
 function refocus(selector) {
   for (const element of document.querySelectorAll(selector)) {
-    if (element.getClientRects().length && (element instanceof HTMLElement || element instanceof SVGElement)) {
+    if (element.checkVisibility() && (element instanceof HTMLElement || element instanceof SVGElement)) {
       element.focus({ preventScroll: true });
       return;
     }

@@ -25,7 +25,7 @@ const FONTS = [400, 600].map((weight) => ({
 
 /** The drawing that is seen now, or null where the view has none. @returns {Picture | null} */
 export function picture() {
-  const svg = [...document.querySelectorAll("#scene svg:not(.icon)")].find((candidate) => candidate.getClientRects().length);
+  const svg = [...document.querySelectorAll("#scene svg:not(.icon)")].find((candidate) => candidate.checkVisibility());
   if (!(svg instanceof SVGSVGElement)) return null;
   const box = svg.viewBox.baseVal;
   return { width: box.width + 2 * MARGIN, height: box.height + 2 * MARGIN, text: () => standalone(svg) };
