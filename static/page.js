@@ -12,6 +12,7 @@ import { isTextField } from "./morph.js";
 import { startPlay } from "./play.js";
 import { startPredict } from "./predict.js";
 import { markStale } from "./progress.js";
+import { showStage, startSight } from "./sight.js";
 import { PAGE, settled, visit } from "./visit.js";
 
 /** The stage's form has text that no answer has taken in yet. */
@@ -43,16 +44,8 @@ async function follow(link) {
   }
   const url = new URL(link.getAttribute("href") ?? "", window.location.href);
   if (!(await visit(url.href))) return;
-  const target = url.hash ? document.querySelector(url.hash) : link.classList.contains("show") ? offscreenStage() : null;
-  target?.scrollIntoView({ block: "start" });
-}
-
-/** The stage, if a reader who asked to be shown something cannot see it. */
-function offscreenStage() {
-  const stage = document.querySelector("#stage");
-  if (!stage) return null;
-  const { top, bottom } = stage.getBoundingClientRect();
-  return top > window.innerHeight - 200 || bottom < 200 ? stage : null;
+  if (url.hash) document.querySelector(url.hash)?.scrollIntoView({ block: "start" });
+  else if (link.classList.contains("show")) showStage(link);
 }
 
 /** @param {Event} event */
@@ -117,6 +110,7 @@ startKeys();
 startLight();
 startPlay();
 startPredict();
+startSight();
 startMaths();
 startCharts();
 document.dispatchEvent(new Event(PAGE));

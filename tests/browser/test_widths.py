@@ -61,3 +61,24 @@ def test_no_text_in_the_drawing_is_below_eleven_pixels_on_a_phone(page: Page) ->
 def test_text_grows_with_the_window_on_large_screens(page: Page) -> None:
     page.goto(LESSON)
     assert page.evaluate("() => parseFloat(getComputedStyle(document.documentElement).fontSize)") == 24
+
+
+@pytest.mark.parametrize("viewport", [(360, 780)])
+def test_show_me_leads_to_the_stage_on_a_phone_and_back_to_the_text(page: Page) -> None:
+    page.goto(LESSON)
+    link = page.locator(".prose a.show").first
+    link.click()
+    back = page.get_by_role("button", name="Back to the text")
+    expect(back).to_be_visible()
+    expect(page.locator("#stage .timeline")).to_be_in_viewport()
+    back.click()
+    expect(link).to_be_in_viewport()
+    expect(link).to_be_focused()
+    expect(back).to_have_count(0)
+
+
+@pytest.mark.parametrize("viewport", [(360, 780)])
+def test_the_current_step_is_in_sight_in_a_narrow_timeline(page: Page) -> None:
+    page.goto(f"{LESSON}?step=12")
+    page.locator(".timeline").evaluate("(strip) => strip.scrollIntoView()")
+    expect(page.locator(".timeline [aria-current=step]")).to_be_in_viewport(ratio=0.9)

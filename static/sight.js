@@ -1,0 +1,49 @@
+// @ts-check
+/** What the reader asked for is in sight: the current step in a timeline that scrolls, the stage when it is not beside the text. */
+import { PAGE } from "./visit.js";
+
+const LEAST_PX = 200;
+
+export function startSight() {
+  document.addEventListener(PAGE, () => {
+    const strip = document.querySelector(".timeline > ol");
+    const step = strip?.querySelector("[aria-current=step]");
+    if (!strip || !step || strip.scrollWidth <= strip.clientWidth) return;
+    const { left, right } = step.getBoundingClientRect();
+    const view = strip.getBoundingClientRect();
+    if (left < view.left || right > view.right) strip.scrollLeft += left - view.left - view.width / 3;
+  });
+}
+
+/** Scrolls to the stage if it is out of sight, and offers the way back. @param {Element} from the link in the text */
+export function showStage(from) {
+  const stage = document.querySelector("#stage");
+  if (!stage) return;
+  const { top, bottom } = stage.getBoundingClientRect();
+  if (top <= window.innerHeight - LEAST_PX && bottom >= LEAST_PX) return;
+  stage.scrollIntoView({ block: "start" });
+  offerReturn(from);
+}
+
+/** @param {Element} to */
+function offerReturn(to) {
+  document.querySelector("button.return")?.remove();
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "return";
+  button.textContent = "Back to the text";
+  const seen = new IntersectionObserver((entries) => {
+    if (entries.some((entry) => entry.isIntersecting)) close();
+  });
+  function close() {
+    seen.disconnect();
+    button.remove();
+  }
+  button.addEventListener("click", () => {
+    close();
+    to.scrollIntoView({ block: "center" });
+    if (to instanceof HTMLElement) to.focus({ preventScroll: true });
+  });
+  document.body.append(button);
+  seen.observe(to);
+}
