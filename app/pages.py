@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -24,11 +25,22 @@ HEADERS = {"cache-control": "no-cache", "vary": "accept-encoding"}
 
 
 @router.get("/")
-async def home(services: Shared) -> Response:
+async def home(request: Request, services: Shared) -> Response:
     """A live network, the lessons and the models."""
-    html, page = await run(services, lambda _: _home())
+    query = request.url.query
+    page, html = await run(services, lambda _: _home(query))
     services.store.put(page.trace)
-    return HTMLResponse(html, headers=HEADERS)
+    return HTMLResponse(html, page.status, HEADERS)
+
+
+@router.get("/.json")
+async def home_json(request: Request, services: Shared) -> Response:
+    """The page object of the home page's network, and what there is to see."""
+    query = request.url.query
+    page, _ = await run(services, lambda _: _home(query))
+    lessons = [{"slug": one.slug, "title": one.title, "summary": one.summary} for one in catalogue().values()]
+    found = [{"name": one.name, "title": one.title, "summary": one.summary} for one in models().values()]
+    return _json(replace(page, data={**page.data, "lessons": lessons, "models": found}))
 
 
 @router.get("/lessons/{slug}.json")
@@ -150,19 +162,22 @@ def _render(page: Page, template: str, here: str) -> str:
     return templating.render(template, {"page": page.data, "state": page.state, "title": title, "here": here})
 
 
-@functools.cache
-def _home() -> tuple[str, Page]:
+@functools.lru_cache(maxsize=source.KEPT_PAGES)
+def _home(query: str) -> tuple[Page, bytes]:
     lessons = list(catalogue().values())
     kind, name = ("lesson", lessons[0].slug) if lessons else ("model", next(iter(models())))
-    page = source.page(kind, name, "", "")
+    page = source.page(kind, name, query, "")
     if page is None:
         raise KeyError(name)
     picture = network.draw(page.trace, small=True) if network.fits(page.trace) else None
+    given = {record.name for record in page.trace.tensors.values() if record.kind == "input"}
+    fields = [group for group in page.data["forms"]["groups"] if group["name"] in given]
     context = {
         "title": "Neural networks in longhand", "here": "lessons", "lessons": lessons, "state": page.state,
-        "models": list(models().values()), "scene": picture, "first": page.data, "cell_name": cell_name,
+        "models": list(models().values()), "scene": picture, "first": page.data, "fields": fields,
+        "cell_name": cell_name,
     }  # fmt: skip
-    return templating.render("home.html", context), page
+    return page, templating.render("home.html", context).encode()
 
 
 @functools.cache

@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 
+from app.lessons import catalogue
 from app.page import source
 from tests.app.markup import data_numbers, exact_values, fields, parse, shown_numbers
 
@@ -208,6 +209,21 @@ def test_home_has_a_live_network_and_every_lesson_and_model(client):
     }
     links = {node.get("href") for node in page.all("a")}
     assert {LESSON, "/models/tiny_network", "/models", "/open", "/api"} <= links
+
+
+def test_home_runs_what_is_typed_there_and_its_data_is_the_same(client):
+    page = document(client, "/?x[0]=0&x[1]=1")
+    shown = {float(node["data-value"]) for node in page.all("tspan", cls="n") if "data-value" in node.attributes}
+    assert {-1.0, 2.0, 2.5} <= shown
+    data = client.get("/.json?x[0]=0&x[1]=1").json()
+    assert data["trace"]["result"]["prediction"] == 1.0
+    assert [lesson["slug"] for lesson in data["lessons"]] == list(catalogue())
+
+
+def test_home_says_what_it_could_not_read(client):
+    page = document(client, "/?x[0]=abc", status=422)
+    assert page.one("input", name="x[0]")["value"] == "abc"
+    assert "number" in page.one("span", cls="error").text
 
 
 @pytest.mark.parametrize("path", ["/", "/models", "/models/tiny_network", "/open", "/api"])
