@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import orjson
@@ -89,6 +90,16 @@ def test_signs_are_written_as_well_as_coloured() -> None:
     signs = next(one for one in found["figures"]["prediction"]["data"] if one.get("mode") == "text")
     for x, y, sign in zip(signs["x"], signs["y"], signs["text"], strict=True):
         assert sign == ("+" if values[x, y] > 0 else "−" if values[x, y] < 0 else "0")
+
+
+def test_axes_and_colours_are_labelled_with_round_numbers_of_the_figure() -> None:
+    figure = plane()["figures"]["prediction"]
+    heat = figure["data"][0]
+    assert figure["layout"]["xaxis"]["tickvals"] == figure["layout"]["yaxis"]["tickvals"]
+    assert figure["layout"]["xaxis"]["ticktext"] == ["−4", "−3", "−2", "−1", "0", "1", "2", "3", "4"]
+    ticks = heat["colorbar"]["tickvals"]
+    assert heat["zmin"] <= ticks[0] and ticks[-1] <= heat["zmax"] and 0 in ticks and 3 <= len(ticks) <= 7
+    assert len({round(after - before, 9) for before, after in pairwise(ticks)}) == 1
 
 
 def test_square_grows_until_every_input_fits() -> None:
