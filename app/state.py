@@ -132,6 +132,8 @@ class State:
         Names are the fields', with `lr`, `set` ({cell name: number or None}) and `do` ({cell name: kind, (kind, number)
         or None}). Raises ValueError for an unknown name or cell.
         """
+        if self.guess and "step" in changes:
+            changes.setdefault("guess", None)  # another step asks another question
         if changes.keys() <= _LOOK.keys():  # the run stays: most links of a page
             look = self._look | {
                 name: _LOOK[name] if value is None else _written(value) for name, value in changes.items()

@@ -43,12 +43,13 @@ def results(run: Run) -> Data:
 def prediction(run: Run) -> Data | None:
     """Predict first: {cell, label, asking, given, status: right|wrong|unread, message, value}; None outside it.
 
-    The question is about the selected cell if it lies ahead of the current step, else the prediction.
+    The question is the first result that lies ahead of the current step: the prediction, the loss, else what the next
+    step sends first. At the end there is none.
     """
-    last = {step.phase: step for step in run.trace.steps}
-    if not run.state.predict or "forward" not in last:
+    step = _ahead(run) if run.state.predict else None
+    if step is None:
         return None
-    output = last["forward"].output
+    output = step.sends[0].to if step.sends else step.output
     index = (0,) * len(run.trace.tensors[output].shape)
     cell = cell_name(output, index)
     data: Data = {"cell": cell, "label": run.label(cell), "asking": run.asking, "given": run.state.guess}
@@ -61,6 +62,13 @@ def prediction(run: Run) -> Data | None:
         return data | {"status": "unread", "message": f"This can't be read: {error}.", "value": None}
     right = value is not None and math.isfinite(value) and abs(guess - value) <= _RELATIVE * max(1.0, abs(value))
     return data | {"status": "right" if right else "wrong", "message": "", "value": value, "guess": guess}
+
+
+def _ahead(run: Run) -> Step | None:
+    later = run.trace.steps[run.state.step + 1 :]
+    last = {step.phase: step for step in run.trace.steps}
+    results = [last[phase] for phase in ("forward", "loss") if phase in last and last[phase] in later]
+    return next(iter([*results, *later]), None)
 
 
 def summary(run: Run) -> str:

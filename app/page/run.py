@@ -76,7 +76,8 @@ class Run:
     @property
     def asking(self) -> bool:
         """Whether results from here on are hidden until the reader has answered."""
-        return self.state.predict and not self.state.guess
+        ahead = self.state.step + 1 < len(self.trace.steps)
+        return self.state.predict and not self.state.guess and ahead
 
     def hidden(self, tensor: str) -> bool:
         """Whether a tensor's numbers are not to be seen yet."""
