@@ -1,11 +1,13 @@
 // @ts-check
 /**
- * Charts: the server makes the figure (Plotly's JSON), this draws it when it comes into view and again after every answer.
- * Plotly is loaded only then. Colours that follow the theme are set here; data and scales are the server's.
+ * Charts: the server makes the figure (Plotly's JSON), this draws it when it comes into view and again when answers have
+ * changed it; until then the old drawing is dimmed. Plotly is loaded only when a chart is seen. Colours that follow the theme are set here; data and scales are the server's.
  */
 import { PAGE } from "./visit.js";
 
 const PLOTLY = "/assets/plotly.js-cartesian-dist-min/plotly-cartesian.min.js";
+/** After the last answer: numbers come first, and while someone types each chart would be the last one's work thrown away. */
+const DRAW_AFTER_MS = 120;
 
 /**
  * @typedef {{data: object[], layout: Record<string, unknown>, config?: object}} Figure
@@ -16,17 +18,17 @@ const PLOTLY = "/assets/plotly.js-cartesian-dist-min/plotly-cartesian.min.js";
 let loading = null;
 /** The figure text each container shows. @type {WeakMap<Element, string>} */
 const drawn = new WeakMap();
-/** @type {WeakSet<Element>} */
-const seen = new WeakSet();
+/** Containers in view, or nearly. @type {WeakSet<Element>} */
+const near = new WeakSet();
+let waiting = 0;
 
 const visibility = new IntersectionObserver(
   (entries) => {
     for (const { target, isIntersecting } of entries) {
-      if (!isIntersecting) continue;
-      seen.add(target);
-      visibility.unobserve(target);
-      void draw(target);
+      if (isIntersecting) near.add(target);
+      else near.delete(target);
     }
+    drawNear();
   },
   { rootMargin: "200px" },
 );
@@ -34,30 +36,35 @@ const visibility = new IntersectionObserver(
 export function startCharts() {
   document.addEventListener(PAGE, () => {
     for (const container of document.querySelectorAll("[data-figure]")) {
-      if (seen.has(container)) void draw(container);
-      else visibility.observe(container);
+      visibility.observe(container);
+      if (drawn.has(container) && drawn.get(container) !== sourceOf(container)) container.setAttribute("data-state", "stale");
     }
+    window.clearTimeout(waiting);
+    waiting = window.setTimeout(drawNear, DRAW_AFTER_MS);
   });
   document.addEventListener("longhand:theme", () => {
-    for (const container of document.querySelectorAll("[data-figure]")) {
-      drawn.delete(container);
-      if (seen.has(container)) void draw(container);
-    }
+    for (const container of document.querySelectorAll("[data-figure]")) drawn.delete(container);
+    drawNear();
   });
+}
+
+function drawNear() {
+  for (const container of document.querySelectorAll("[data-figure]")) if (near.has(container)) void draw(container);
 }
 
 /** @param {Element} container */
 async function draw(container) {
   const source = sourceOf(container);
   if (!source || drawn.get(container) === source) return;
+  const again = container.hasAttribute("data-state");
   drawn.set(container, source);
-  container.setAttribute("data-state", "loading");
+  if (!again) container.setAttribute("data-state", "loading");
   try {
     const plotly = await load();
     if (drawn.get(container) !== source) return;
     const figure = /** @type {Figure} */ (coloured(JSON.parse(source), container));
     await plotly.react(container, figure.data, themed(figure.layout, container), { displayModeBar: false, responsive: true, ...figure.config });
-    container.setAttribute("data-state", "drawn");
+    container.setAttribute("data-state", drawn.get(container) === sourceOf(container) ? "drawn" : "stale");
   } catch (error) {
     drawn.delete(container);
     container.setAttribute("data-state", "failed");

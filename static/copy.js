@@ -3,12 +3,12 @@
 import { setIcon } from "./icon.js";
 import { picture, pictureName, raster } from "./picture.js";
 import { announce, fail } from "./progress.js";
-import { PAGE } from "./visit.js";
+import { PAINTED } from "./visit.js";
 
 const THANKS_MS = 1600;
 
 export function startCopy() {
-  document.addEventListener(PAGE, () => {
+  document.addEventListener(PAINTED, () => {
     for (const control of document.querySelectorAll("[data-action=copy]")) control.removeAttribute("hidden");
     const drawn = picture() !== null;
     for (const control of document.querySelectorAll("[data-action=svg], [data-action=png]")) control.toggleAttribute("hidden", !drawn);

@@ -2,7 +2,7 @@
 /**
  * The keyboard: the timeline's keys, arrow keys between cells (one tab stop a grid), and the list of keys.
  */
-import { PAGE } from "./visit.js";
+import { PAINTED } from "./visit.js";
 
 /** @type {ReadonlyArray<readonly [string[], string]>} */
 const KEYS = [
@@ -28,7 +28,7 @@ export function startKeys() {
   document.addEventListener("click", (event) => {
     if (event.target instanceof Element && event.target.closest("[data-action=keys]")) showKeys();
   });
-  document.addEventListener(PAGE, setTabStops);
+  document.addEventListener(PAINTED, setTabStops);
   window.addEventListener("resize", setTabStops);
   document.addEventListener("toggle", setTabStops, true);
   for (const button of document.querySelectorAll("[data-action=keys]")) button.removeAttribute("hidden");
@@ -102,12 +102,18 @@ function leave(grid) {
   grid.focus({ preventScroll: true });
 }
 
-/** One tab stop a grid: the cell with focus, else the current one, else the first. */
+/** One tab stop a grid: the cell with focus, else the current one, else the first. All is read before anything is set. */
 function setTabStops() {
-  for (const grid of document.querySelectorAll("[data-grid]")) {
-    const all = items(grid);
-    const stop = all.find((item) => item === document.activeElement) ?? all.find(isCurrent) ?? all[0];
-    for (const item of all) item.setAttribute("tabindex", item === stop ? "0" : "-1");
+  for (const all of [...document.querySelectorAll("[data-grid]")].map(items)) {
+    stopAt(all, all.find((item) => item === document.activeElement) ?? all.find(isCurrent) ?? all[0]);
+  }
+}
+
+/** @param {Element[]} all @param {Element | undefined} stop */
+function stopAt(all, stop) {
+  for (const item of all) {
+    const order = item === stop ? "0" : "-1";
+    if (item.getAttribute("tabindex") !== order) item.setAttribute("tabindex", order);
   }
 }
 
@@ -121,7 +127,7 @@ function onFocus(event) {
   const item = event.target instanceof Element ? event.target.closest("[data-cell], [data-step]") : null;
   const grid = item?.closest("[data-grid]");
   if (!item || !grid) return;
-  for (const other of items(grid)) other.setAttribute("tabindex", other === item ? "0" : "-1");
+  stopAt(items(grid), item);
 }
 
 function showKeys() {

@@ -13,7 +13,7 @@ import { startPlay } from "./play.js";
 import { startPredict } from "./predict.js";
 import { markStale } from "./progress.js";
 import { showStage, startSight } from "./sight.js";
-import { PAGE, settled, visit } from "./visit.js";
+import { settled, tellPage, visit } from "./visit.js";
 
 /** The stage's form has text that no answer has taken in yet. */
 let unsent = false;
@@ -113,4 +113,4 @@ startPredict();
 startSight();
 startMaths();
 startCharts();
-document.dispatchEvent(new Event(PAGE));
+tellPage();

@@ -5,17 +5,22 @@
  */
 import { icon } from "./icon.js";
 
+const DIM_AFTER_MS = 80;
 const SHOW_AFTER_MS = 300;
 const ANNOUNCE_AFTER_MS = 350;
 
 let timer = 0;
+let dimming = 0;
 let announcing = 0;
 
-/** Numbers on the page no longer belong to what the fields say. */
+/** Numbers on the page no longer belong to what the fields say. They are dimmed if the answer is not there at a glance. */
 export function markStale() {
   const main = document.querySelector("main");
   main?.setAttribute("aria-busy", "true");
-  main?.setAttribute("data-stale", "");
+  if (!main || main.hasAttribute("data-stale")) return;
+  main.setAttribute("data-stale", "");
+  window.clearTimeout(dimming);
+  dimming = window.setTimeout(() => document.querySelector("main[data-stale]")?.setAttribute("data-stale", "dimmed"), DIM_AFTER_MS);
 }
 
 /** Shows a progress line if `end` is not called within 300 ms. @param {() => void} cancel */
@@ -31,6 +36,7 @@ export function begin(cancel) {
 /** The answer is in. */
 export function end() {
   window.clearTimeout(timer);
+  window.clearTimeout(dimming);
   hide();
   const main = document.querySelector("main");
   main?.removeAttribute("aria-busy");

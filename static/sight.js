@@ -1,11 +1,11 @@
 // @ts-check
 /** What the reader asked for is in sight: the current step in a timeline that scrolls, the stage when it is not beside the text. */
-import { PAGE } from "./visit.js";
+import { PAINTED } from "./visit.js";
 
 const LEAST_PX = 200;
 
 export function startSight() {
-  document.addEventListener(PAGE, () => {
+  document.addEventListener(PAINTED, () => {
     const strip = document.querySelector(".timeline > ol");
     const step = strip?.querySelector("[aria-current=step]");
     if (!strip || !step || strip.scrollWidth <= strip.clientWidth) return;

@@ -15,6 +15,14 @@ import { announce, begin, end, fail, markStale } from "./progress.js";
 
 /** Fired on `document` after every answer is in, and once at the start. */
 export const PAGE = "longhand:page";
+/** Fired after PAGE once the numbers are painted: for what measures the page or can wait for it. */
+export const PAINTED = "longhand:painted";
+
+/** Tells everyone that a page is in: first PAGE, then, after the paint, PAINTED. */
+export function tellPage() {
+  document.dispatchEvent(new Event(PAGE));
+  requestAnimationFrame(() => setTimeout(() => document.dispatchEvent(new Event(PAINTED))));
+}
 
 let newest = 0;
 let controller = new AbortController();
@@ -75,7 +83,7 @@ function show(fetched, url, { history = "push", typing = false, sent = null }) {
   const address = addressOf(fetched, url);
   if (history === "push" && address !== window.location.href) window.history.pushState(null, "", address);
   else if (history !== "none") window.history.replaceState(null, "", address);
-  document.dispatchEvent(new Event(PAGE));
+  tellPage();
   const sentence = document.querySelector("main")?.getAttribute("data-announce") ?? "";
   const where = document.querySelector(".transport .where")?.textContent?.replace(/\s+/g, " ").trim() ?? "";
   announce(sentence !== said || !where ? sentence : where);

@@ -68,17 +68,19 @@ def test_a_heat_map_is_drawn_in_flat_cells(page: Page) -> None:
     assert lower_right == {0}
 
 
-def test_a_chart_is_redrawn_with_the_numbers_of_the_new_run(page: Page) -> None:
+def test_a_chart_of_earlier_numbers_is_dimmed_until_it_is_seen_and_drawn_again(page: Page) -> None:
     _draw(page)
     figure = page.locator(FIGURE).first
-    before = figure.evaluate("(f) => JSON.stringify(f.data.map((trace) => [trace.x, trace.z]))")
+    numbers = "(f) => JSON.stringify(f.data.map((trace) => [trace.x, trace.z]))"
+    before = figure.evaluate(numbers)
     page.fill('#forms input[name="x[0]"]', "1")
-    page.wait_for_function(
-        """(before) => JSON.stringify(document.querySelector('#plane [data-figure]')
-               .data.map((trace) => [trace.x, trace.z])) !== before""",
-        arg=before,
-    )
+    expect(page.locator('[data-result="prediction"] dd .n').first).not_to_have_text("5.5")
+    opacity, now = figure.evaluate(f"(f) => [getComputedStyle(f).opacity, ({numbers})(f)]")
+    assert float(opacity) < 1 or now != before
+    figure.scroll_into_view_if_needed()
     expect(page.locator(f"{FIGURE}[data-state=drawn]").first).to_be_visible()
+    assert figure.evaluate(numbers) != before
+    assert figure.evaluate("(f) => getComputedStyle(f).opacity") == "1"
 
 
 def test_a_chart_takes_the_colours_of_the_theme(page: Page) -> None:
