@@ -1,6 +1,7 @@
 """The one way a number is written for people: as short as it is exact, else four significant digits.
 
-`text` gives plain text (labels, summaries), `html` the element that pages use, with the exact value beside the text.
+`text` gives plain text (labels, summaries), `html` the element that pages use, with the exact value beside the text,
+`tspan` the same for SVG.
 Nothing here rounds what a page holds: the page object keeps the full value.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from markupsafe import Markup
@@ -61,6 +63,20 @@ def html(value: float | None) -> Markup:
         return Markup('<span class="n none">no value</span>')
     kind = " nan" if math.isnan(value) else " inf" if math.isinf(value) else ""
     return Markup(f'<data class="n{kind}" value="{exact(value)}">{text(value)}</data>')
+
+
+@functools.lru_cache(maxsize=8192)
+def tspan(value: float | None) -> Markup:
+    """The same in SVG text: `<tspan class="n" data-value="EXACT">TEXT</tspan>`; None is a gradient that has no path."""
+    if value is None:
+        return Markup('<tspan class="n none">no path</tspan>')
+    kind = " nan" if math.isnan(value) else ""
+    return Markup(f'<tspan class="n{kind}" data-value="{exact(value)}">{text(value)}</tspan>')
+
+
+def cells(values: Iterable[float | None]) -> Markup:
+    """Numbers as the cells of a table's row: a `<td>` each."""
+    return Markup("".join(f"<td>{html(value)}</td>" for value in values))
 
 
 def sign(value: float | None) -> str:

@@ -35,7 +35,7 @@ def environment() -> Environment:
     )  # fmt: skip
     writers = {"number": numbers.html, "number_text": numbers.text, "exact": numbers.exact, "sign": numbers.sign}
     made.globals |= {**writers, "filled": filled}
-    made.filters |= {"tex": tex, "json": json, **writers}
+    made.filters |= {"tex": tex, "json": json, "tspan": numbers.tspan, "cells": numbers.cells, **writers}
     return made
 
 

@@ -103,6 +103,12 @@ class Cells:
         return cell | {"said": said_parameter(cell, self.backward)}
 
 
+def classes(thing: dict[str, Any]) -> str:
+    """How a node, an edge or a bias is drawn, as class names."""
+    flags = [flag for flag in ("hot", "part", "selected", "changed", "frozen", "cut") if thing.get(flag)]
+    return " ".join([*filter(None, (thing.get("sign"), thing.get("state"))), *flags])
+
+
 def length(parts: list[dict[str, Any]]) -> int:
     """Characters of a label."""
     return sum(len(part["text"]) if "text" in part else _digits(part) for part in parts)

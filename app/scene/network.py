@@ -13,7 +13,7 @@ from typing import Any
 
 from app import numbers
 from app.scene import layers
-from app.scene.cells import Cells, room, said
+from app.scene.cells import Cells, classes, room, said
 from app.scene.network_layout import MAX_UNITS, Layout, Plan, bias_width, label_width, lay_out
 from app.scene.readings import Readings
 from app.scene.selection import Selection
@@ -73,6 +73,8 @@ class _Picture:
         edges = self._edges(shown, places) + self._last_edges(shown[-1], places, ends)
         _scale_nodes(nodes)
         _scale_edges(edges)
+        for thing in (*nodes, *edges, *(node["bias"] for node in nodes if node["bias"])):
+            thing["classes"] = classes(thing)
         return {
             "kind": "network",
             "summary": self._summary(),
