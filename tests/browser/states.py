@@ -20,8 +20,16 @@ Data = Mapping[str, Any]
 
 def plain_pages() -> list[str]:
     """The pages without a stage, by their routes: the home page, the list of models and so on."""
-    paths = [route.path for route in pages.router.routes if "GET" in route.methods]
-    return [path for path in paths if "{" not in path and not path.endswith(".json")]
+    return [path for path in _fixed_routes() if not path.endswith(".json")]
+
+
+def has_data(path: str) -> bool:
+    """Whether a page without a stage has data of its own at its address with .json."""
+    return json_address(path) in _fixed_routes()
+
+
+def _fixed_routes() -> list[str]:
+    return [route.path for route in pages.router.routes if "GET" in route.methods and "{" not in route.path]
 
 
 def lesson_pages() -> list[str]:
