@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.reading import drawn, exact, passage, result, tensor
+
 LESSON = "/lessons/accountable_network"
-EXACT = """(parts) => parts.flatMap((part) => [...part.querySelectorAll('data.n, tspan.n[data-value]')])
-    .filter((number) => !number.closest('.was'))
-    .map((number) => Number(number.getAttribute('value') ?? number.getAttribute('data-value')))"""
 PARAMETERS = ("hidden.weight", "hidden.bias", "readout.weight", "readout.bias")
 
 
@@ -70,33 +69,6 @@ def switch(page: Page, unit: int, kind: str, number: float | None = None) -> Non
 def follow(link: Locator) -> None:
     link.click()
     settled(link.page)
-
-
-def exact(parts: Locator) -> list[float]:
-    """The exact numbers shown in some parts of the page, in order."""
-    return parts.evaluate_all(EXACT)
-
-
-def result(page: Page, name: str) -> list[float]:
-    """A result's card: prediction, loss or after_update."""
-    return exact(page.locator(f'[data-result="{name}"] dd'))
-
-
-def tensor(page: Page, name: str) -> list[float]:
-    """A tensor of the run, from the table of all its numbers."""
-    return exact(page.locator(f'#numbers table[data-tensor="{name}"]'))
-
-
-def drawn(page: Page, name: str, size: int) -> list[float]:
-    """A vector's values in the picture, the first number in each unit."""
-    cells = [page.locator(f'#scene [data-cell="{name}[{at}]"]:visible').first for at in range(size)]
-    return [exact(cell)[0] for cell in cells]
-
-
-def passage(page: Page, title: str) -> Locator:
-    """What the lesson says under a heading: everything up to the next one."""
-    heading = f"h2[contains(., '{title}')]"
-    return page.locator(f"xpath=//article//{heading}/following-sibling::*[preceding-sibling::h2[1]/self::{heading}]")
 
 
 def test_the_thirteen_parameters_stand_in_their_fields(lesson: Page, tiny: dict[str, Any]) -> None:
