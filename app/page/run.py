@@ -25,7 +25,11 @@ class Recorded:
     """What does not depend on the view: a trace, its baseline (None where nothing is edited) and their difference."""
 
     trace: Trace
-    baseline: Trace | None
+    unedited: Recorded | None
+
+    @property
+    def baseline(self) -> Trace | None:
+        return self.unedited.trace if self.unedited is not None else None
 
     @cached_property
     def data(self) -> Data:
@@ -33,7 +37,7 @@ class Recorded:
 
     @cached_property
     def baseline_data(self) -> Data | None:
-        return wire.trace_data(self.baseline) if self.baseline is not None else None
+        return self.unedited.data if self.unedited is not None else None
 
     @cached_property
     def comparison(self) -> Comparison | None:

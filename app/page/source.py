@@ -132,7 +132,7 @@ def _recorded(kind: str, name: str, query: str) -> Recorded:
     state = read(subject.space, parse_qsl(query, keep_blank_values=True))
     trace = subject.model.trace(state.request)
     default = _run_query(state.baseline)
-    return Recorded(trace, None if query == default else _recorded(kind, name, default).trace)
+    return Recorded(trace, None if query == default else _recorded(kind, name, default))
 
 
 @functools.lru_cache(maxsize=KEPT_RUNS)

@@ -18,11 +18,15 @@ from engine.ops.table import Labels, Op, Parameters, Reader
 from engine.trace import Index
 
 Shape = tuple[int, ...]
+_FEW = 16  # products that are read one by one: for them that is quicker than to gather them
 Join = Callable[[str, str], str]
 
 
 def _products(reader: Reader, left: str, left_cells: list[Index], right: str, right_cells: list[Index]) -> Expr:
     """The sum over i of left cell i times right cell i."""
+    if len(left_cells) <= _FEW:
+        pairs = zip(left_cells, right_cells, strict=True)
+        return reader.sum([ex.multiply(reader.leaf(left, one), reader.leaf(right, other)) for one, other in pairs])
     values = _values(reader.tensor(left), left_cells) * _values(reader.tensor(right), right_cells)
     return reader.total(
         values, lambda i: ex.multiply(reader.leaf(left, left_cells[i]), reader.leaf(right, right_cells[i]))
@@ -34,6 +38,9 @@ def _arriving_products(reader: Reader, arriving_cells: list[Index], role: str, c
     gradient = reader.arriving_tensor()
     if gradient is None:
         raise ValueError("expected an arriving gradient; the loss has no path through this step")
+    if len(cells) <= _FEW:
+        pairs = zip(arriving_cells, cells, strict=True)
+        return reader.sum([ex.multiply(reader.arriving(one), reader.leaf(role, other)) for one, other in pairs])
     values = _values(gradient, arriving_cells) * _values(reader.tensor(role), cells)
     return reader.total(values, lambda i: ex.multiply(reader.arriving(arriving_cells[i]), reader.leaf(role, cells[i])))
 
