@@ -1,6 +1,7 @@
 """The app: middleware, errors, and every module of this package that has a `router`.
 
-A module may also have `error_page(request, problem) -> Response | None`, which answers browsers outside /api/.
+A module may also have `error_page(request, problem) -> Response | None`, which answers browsers outside /api/, and
+`warm_up()`, which makes once, before the app is ready, what the first request would wait for.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import functools
 import importlib
 import logging
 import pkgutil
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -95,12 +96,20 @@ def _run_once(model: str, request: Mapping[str, Any], _: Job) -> None:
     recompute(model, request)
 
 
+def _warm(warm_up: Callable[[], None], _: Job) -> None:
+    warm_up()
+
+
 @contextlib.asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Ready once every model has run its default request; at the end jobs are stopped and requests written down."""
+    """Ready once every model has run its default request and modules are warm; at the end jobs are stopped and requests
+    written down."""
     services: Services = app.state.services
     for name, model in catalogue().items():
         await services.lane.run(functools.partial(_run_once, name, model.defaults))
+    for module in modules():
+        if warm_up := getattr(module, "warm_up", None):
+            await services.lane.run(functools.partial(_warm, warm_up))
     app.state.ready = True
     yield
     app.state.ready = False

@@ -119,6 +119,13 @@ async def api(request: Request) -> Response:
     return HTMLResponse(templating.render("api.html", context), headers=HEADERS)
 
 
+def warm_up() -> None:
+    """Every lesson's page as it opens, and the home page: templates compiled, the runs that the texts name made."""
+    for slug in catalogue():
+        _rendered("lesson", slug, "", "")
+    _home("")
+
+
 def error_page(request: Request, problem: Problem) -> Response | None:
     """A problem as a page, for browsers."""
     context = {"title": f"{problem.status}", "here": "", "problem": problem.data(), "path": request.url.path}

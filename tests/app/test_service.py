@@ -17,6 +17,7 @@ from app.errors import Problem
 from app.limits import CONTENT_SECURITY_POLICY
 from app.main import create_app
 from app.metrics import Counters
+from app.page import source
 from app.settings import Settings
 
 TRACE = "/api/v1/models/tiny_network/trace"
@@ -175,3 +176,11 @@ def test_a_star_answers_every_host(tmp_path: Path) -> None:
     app = create_app(Settings(data_dir=str(tmp_path), allowed_hosts=("*",)))
     client = TestClient(app, base_url="http://anything.example")
     assert client.get("/healthz").status_code == 200
+
+
+def test_a_lesson_is_made_before_the_app_is_ready(client: TestClient) -> None:
+    """The first reader does not wait for templates to compile and for the runs that the text names."""
+    assert client.get("/readyz").json() == {"status": "ready"}
+    misses = source._told.cache_info().misses
+    assert client.get("/lessons/accountable_network").status_code == 200
+    assert source._told.cache_info().misses == misses
