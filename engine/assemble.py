@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
+from engine.entry import Call, Entry
 from engine.intervene import describe
 from engine.labels import StepLabels, cell_label, symbol_for
 from engine.ops.table import Op
-from engine.record import Call, Entry
 from engine.trace import Axis, Operand, Step, TensorRecord
 
 
@@ -78,7 +78,7 @@ class Assembler:
             return (*self._replaced(call, out), "intervention")
         if call.row is None:
             names = ", ".join(record.symbol for record in roles.values())
-            note = "linearised" if out.value.is_floating_point() else "opaque"
+            note = "linearised" if out.value.is_floating_point() and call.live is not None else "opaque"
             return f"{out.symbol} = {call.op}({names})", "", note
         return (*written(call.row, roles, out, call.attributes), "")
 

@@ -7,17 +7,21 @@ gradient is checked, not assumed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from engine.calls import arguments
+from engine.entry import RANDOM, Call, Entry
 from engine.labels import tex_symbol
 from engine.ops.table import Op
-from engine.record import Call, Entry
 from engine.trace import Operand, Sent, Step, TensorRecord
+from engine.unseen import sent_through_graph
+
+Live = Callable[[Mapping[str, torch.Tensor]], Any]
 
 
 @dataclass(frozen=True)
@@ -29,10 +33,11 @@ class Contribution:
     value: torch.Tensor
 
 
-def gradients(loss: torch.Tensor, entries: Sequence[Entry]) -> dict[int, torch.Tensor]:
-    """d loss / d entry by id(entry), for those the loss has a path to. loss: one number."""
+def gradients(loss: Entry, entries: Sequence[Entry], *, retain_graph: bool = False) -> dict[int, torch.Tensor]:
+    """d loss / d entry by id(entry), for those the loss has a path to. loss: one number, with an edge."""
     edges = {id(entry): entry.edge for entry in entries if entry.edge is not None}
-    found = torch.autograd.grad(loss, list(edges.values()), allow_unused=True)  # type: ignore[arg-type]  # edges and leaves
+    one = torch.ones_like(loss.value)
+    found = torch.autograd.grad(loss.edge, list(edges.values()), one, retain_graph=retain_graph, allow_unused=True)  # type: ignore[arg-type]  # edges and leaves
     return {key: value for key, value in zip(edges, found, strict=True) if value is not None}
 
 
@@ -63,6 +68,10 @@ def contributions(call: Call, arriving: Mapping[int, torch.Tensor]) -> Iterator[
     wanted = [(role, entry) for role, entry in call.inputs if entry.edge is not None]
     if not wanted or not any(id(output) in arriving for output in call.outputs):
         return
+    if call.through_graph:
+        for role, entry, value in sent_through_graph(call.outputs, _oldest_first(wanted), arriving):
+            yield Contribution(role, entry, value)
+        return
     leaves = {role: entry.value.detach().requires_grad_() for role, entry in wanted}
     tensors = {role: leaves.get(role, entry.value) for role, entry in call.inputs}
     with torch.enable_grad():
@@ -84,21 +93,26 @@ def contributions(call: Call, arriving: Mapping[int, torch.Tensor]) -> Iterator[
 
 def run_again(call: Call, tensors: Mapping[str, torch.Tensor]) -> list[torch.Tensor]:
     """The call's tensor outputs for other operands, with the random state it had."""
-    if call.random_state is None:
-        return run_step(call.row, call.attributes, tensors, call.live)
-    with torch.random.fork_rng(devices=[]):
-        torch.set_rng_state(call.random_state)
-        return run_step(call.row, call.attributes, tensors, call.live)
+    return run_step(call.row, call.attributes, tensors, call.live, call.random_state)
 
 
 def run_step(
-    row: Op | None, attributes: Mapping[str, Any], tensors: Mapping[str, torch.Tensor], live: Any = None
+    row: Op | None,
+    attributes: Mapping[str, Any],
+    tensors: Mapping[str, torch.Tensor],
+    live: Live | None = None,
+    random_state: torch.Tensor | None = None,
 ) -> list[torch.Tensor]:
     """Runs one operation on operands by role. Operations without a row need `live`, the recorded call itself."""
+    if random_state is not None:
+        with RANDOM, torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(random_state)
+            return run_step(row, attributes, tensors, live)
     if row is not None:
         result = row.run(**arguments(tensors, attributes))
     else:
         private = {role: value.clone() for role, value in tensors.items()}  # an unknown call may write to its operands
+        assert live is not None
         result = live(private)
         if result is None:
             result = next(iter(private.values()))
@@ -108,14 +122,32 @@ def run_step(
 
 
 def residual(sent: Mapping[int, Sequence[Contribution]], found: Mapping[int, torch.Tensor]) -> float:
-    """The largest difference between the sum of a tensor's contributions (in float64) and autograd's gradient."""
+    """The largest difference between the sum of a tensor's contributions (in float64) and autograd's gradient.
+
+    Equal infinities and two NaNs are no difference; where only one is NaN it is infinite.
+    """
     sums: dict[int, torch.Tensor] = {}
     for parts in sent.values():
         for one in parts:
             key = id(one.entry)
-            sums[key] = sums[key] + one.value.double() if key in sums else one.value.double()
-    gaps = [float((total - found[key].double()).abs().max()) for key, total in sums.items() if total.numel()]
+            sums[key] = sums[key] + _wide(one.value) if key in sums else _wide(one.value)
+    gaps = []
+    for key, total in sums.items():
+        if total.numel():
+            gap = (total - _wide(found[key])).abs()
+            if not math.isfinite(largest := float(gap.max())):
+                same = (total == found[key]) | (total.isnan() & found[key].isnan())
+                largest = float(gap.nan_to_num(math.inf).masked_fill(same, 0.0).max())
+            gaps.append(largest)
     return max(gaps, default=0.0)
+
+
+def _wide(value: torch.Tensor) -> torch.Tensor:
+    return value.to(torch.complex128 if value.is_complex() else torch.float64)
+
+
+def _oldest_first(wanted: Sequence[tuple[str, Entry]]) -> list[tuple[str, Entry]]:
+    return sorted(wanted, key=lambda pair: pair[1].number)
 
 
 def gradient_record(name: str, record: TensorRecord, value: torch.Tensor) -> TensorRecord:

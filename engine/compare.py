@@ -27,8 +27,8 @@ class Change:
 class Comparison:
     """first: the first tensor of the timeline that differs. tensors: how many cells of each differ.
 
-    cells: at most `limit` of them; `count` is how many there are. only_here, only_there: tensors that one run lacks or
-    that have another shape there.
+    cells: at most `limit` of them, none of complex tensors; `count` is how many there are. only_here, only_there:
+    tensors that one run lacks or that have another shape there.
     """
 
     same: bool
@@ -45,7 +45,7 @@ def compare(trace: Trace, baseline: Trace, *, limit: int = 1000) -> Comparison:
     here, there = _by_timeline(trace), _by_timeline(baseline)
     cells: list[Change] = []
     counts: dict[str, int] = {}
-    only_here = [name for name in here if name not in there or here[name].shape != there[name].shape]
+    only_here = dict.fromkeys(name for name in here if name not in there or here[name].shape != there[name].shape)
     for name, record in here.items():
         if name in only_here:
             continue
@@ -54,7 +54,8 @@ def compare(trace: Trace, baseline: Trace, *, limit: int = 1000) -> Comparison:
         count = int(differs.sum())
         if count:
             counts[name] = count
-            for place in differs.nonzero()[: max(0, limit - len(cells))].tolist():
+            shown = 0 if record.value.is_complex() or other.value.is_complex() else max(0, limit - len(cells))
+            for place in differs.nonzero()[:shown].tolist():
                 cells.append(_change(record, other, tuple(place)))
     only_there = [name for name in there if name not in here or name in only_here]
     return Comparison(
@@ -72,7 +73,7 @@ def _by_timeline(trace: Trace) -> dict[str, TensorRecord]:
     """Inputs and parameters first, then each step's output and, from the end, the gradients."""
     made = [name for step in trace.steps if step.phase in ("forward", "loss") for name in step.outputs]
     gradients = [one.to for step in trace.steps for one in step.sends]
-    updated = [name for step in trace.steps if step.phase == "update" for name in step.outputs]
+    updated = dict.fromkeys(name for step in trace.steps if step.phase == "update" for name in step.outputs)
     given = [record.name for record in trace.tensors.values() if record.kind in ("input", "parameter")]
     order = dict.fromkeys([*(name for name in given if name not in updated), *made, *gradients, *updated])
     return {name: trace.record(name) for name in order}
@@ -80,7 +81,7 @@ def _by_timeline(trace: Trace) -> dict[str, TensorRecord]:
 
 def _differs(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     differs = left != right
-    if left.is_floating_point() and right.is_floating_point():
+    if left.dtype.is_floating_point or left.dtype.is_complex:
         differs &= ~(left.isnan() & right.isnan())
     return differs
 

@@ -27,3 +27,11 @@ class RunError(RuntimeError):
     def __init__(self, message: str, trace: Trace) -> None:
         self.trace = trace
         super().__init__(message)
+
+
+class Stopped(BaseException):
+    """Carries an error of ours out through a model that may catch exceptions; `trace` raises `error` in its place."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+        super().__init__(str(error))

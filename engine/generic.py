@@ -26,7 +26,10 @@ def tensors_in(value: Any) -> Iterator[torch.Tensor]:
 
 
 def generic(func: Callable, args: tuple, kwargs: Mapping[str, Any]) -> tuple[dict, dict, Callable]:
-    """Roles arg0, arg1 ... for a call the table has no row for, and a way to run it again on other tensors."""
+    """Roles arg0, arg1 ... for a call the table has no row for, and a way to run it again on other tensors.
+
+    Where the result goes (`out`) is left out: the call run again gives a tensor of its own.
+    """
     roles: dict[str, torch.Tensor] = {}
 
     def lift(value: Any, role: str) -> Any:
@@ -45,7 +48,7 @@ def generic(func: Callable, args: tuple, kwargs: Mapping[str, Any]) -> tuple[dic
         return value
 
     lifted = [lift(value, f"arg{number}") for number, value in enumerate(args)]
-    lifted_named = {name: lift(value, name) for name, value in kwargs.items()}
+    lifted_named = {name: lift(value, name) for name, value in kwargs.items() if name != "out"}
     attributes = {f"arg{n}": value for n, value in enumerate(lifted) if not isinstance(value, Slot)}
     attributes |= {name: value for name, value in lifted_named.items() if not isinstance(value, Slot)}
 

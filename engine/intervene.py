@@ -7,14 +7,14 @@ exactly where the replaced value still depends on the computed one.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
 
+from engine.cells import number_for, numbers_for, place_of
 from engine.errors import InputError
-from engine.skeleton import place_of
 
 Kind = Literal["set", "scale", "add", "patch"]
 
@@ -40,47 +40,52 @@ class Replacement:
     kind: Kind
 
 
-def replacements(name: str, tensor: torch.Tensor, wanted: Sequence[Intervention]) -> list[Replacement]:
+def replacements(tensor: torch.Tensor, wanted: Sequence[tuple[str, Intervention]]) -> list[Replacement]:
     """The calls that make the replaced tensor, in request order; neighbours of one kind share a call.
 
-    Raises InputError for an index that does not fit the tensor or a patch of another shape.
+    wanted: interventions with their fields. Raises InputError for an index that does not fit the tensor, or a value
+    that it can't hold.
     """
     calls = []
     for kind, group in itertools.groupby(wanted, key=_written_as):
-        places = tuple((place_of(f"intervention at {name}", tensor.shape, one.index), one.value) for one in group)
-        calls.append(_replacement(name, kind, places, tensor))
+        places = [(f"{field}.{one.kind}", place_of(field, tensor.shape, one.index), one.value) for field, one in group]
+        calls.append(_replacement(kind, places, tensor))
     return calls
 
 
-def _written_as(one: Intervention) -> Kind:
-    return "set" if one.kind == "patch" else one.kind
+def checked(number: int, one: Intervention) -> tuple[str, Intervention]:
+    """An intervention with its field. Raises InputError for a kind there is none of."""
+    if one.kind not in _FUNCTIONS:
+        raise InputError(f"interventions[{number}].kind", f"be one of {', '.join(_FUNCTIONS)}", repr(one.kind)[:80])
+    return f"interventions[{number}]", one
 
 
-def _replacement(name: str, kind: Kind, places: tuple, tensor: torch.Tensor) -> Replacement:
+_FUNCTIONS: Mapping[Kind, Callable] = {"set": torch.where, "patch": torch.where, "scale": torch.mul, "add": torch.add}
+
+
+def _written_as(wanted: tuple[str, Intervention]) -> Kind:
+    kind = wanted[1].kind
+    return "set" if kind == "patch" else kind
+
+
+def _replacement(kind: Kind, places: Sequence[tuple[str, tuple, float | list]], tensor: torch.Tensor) -> Replacement:
+    said = tuple((place, value) for _, place, value in places)
+    function = _FUNCTIONS[kind]
     if kind == "set":
         mask = torch.zeros(tensor.shape, dtype=torch.bool)
         values = torch.zeros_like(tensor, requires_grad=False)
-        for place, value in places:
+        for field, place, value in places:
             mask[place] = True
-            _write(name, values, place, value)
-        return Replacement(torch.where, (mask, values, ...), {"mask": mask, "set": values}, places, kind)
+            values[place] = numbers_for(field, value, values[place].shape, tensor.dtype)
+        return Replacement(function, (mask, values, ...), {"mask": mask, "set": values}, said, kind)
+    if tensor.dtype == torch.bool:
+        raise InputError(places[0][0], "be set, where a tensor holds truth values", kind)
     neutral = torch.ones_like if kind == "scale" else torch.zeros_like
     values = neutral(tensor, requires_grad=False)
-    for place, value in places:
-        if kind == "scale":
-            values[place] *= value
-        else:
-            values[place] += value
-    function = torch.mul if kind == "scale" else torch.add
-    return Replacement(function, (..., values), {kind: values}, places, kind)
-
-
-def _write(name: str, values: torch.Tensor, place: tuple, value: float | list) -> None:
-    shape = tuple(values[place].shape)
-    given = torch.as_tensor(value, dtype=values.dtype)
-    if given.ndim and tuple(given.shape) != shape:
-        raise InputError(f"intervention at {name}.patch", f"have shape {shape}", tuple(given.shape))
-    values[place] = given
+    for field, place, value in places:
+        given = number_for(field, value, tensor.dtype)
+        values[place] = values[place] * given if kind == "scale" else values[place] + given
+    return Replacement(function, (..., values), {kind: values}, said, kind)
 
 
 def describe(kind: Kind, label: str, value: float | list) -> str:

@@ -56,8 +56,11 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """softmax(query keyᵀ · scale + mask) value. Axes [..., head, query or key, d_head].
 
-    attn_mask: True where a query may look, or a float added to the scores. enable_gqa repeats key and value heads.
+    attn_mask: True where a query may look, or a float added to the scores. enable_gqa repeats key and value heads. A
+    query that may look nowhere gets zeros, as the fused function gives.
     """
+    if is_causal and attn_mask is not None:
+        raise KeptWhole  # PyTorch's own function says what is wrong
     if enable_gqa:
         groups = query.shape[-3] // key.shape[-3]
         key = key.repeat_interleave(groups, -3)
@@ -68,6 +71,9 @@ def scaled_dot_product_attention(
     if attn_mask is not None:
         scores = scores.masked_fill(~attn_mask, -math.inf) if attn_mask.dtype == torch.bool else scores + attn_mask
     pattern = torch.softmax(scores, -1)
+    if attn_mask is not None and not is_causal:
+        nowhere = (scores == -math.inf).all(-1, keepdim=True)
+        pattern = pattern.masked_fill(nowhere, 0.0) if nowhere.any() else pattern
     if dropout_p:
         pattern = F.dropout(pattern, dropout_p)
     return pattern @ value

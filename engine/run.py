@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
-import threading
-from collections.abc import Callable, Mapping, Sequence
+import copy
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import torch
@@ -13,19 +13,22 @@ from torch import nn
 
 from engine.assemble import Assembler
 from engine.backward import backward_step, gradient_record, gradients, residual, sent_backward
-from engine.digest import trace_id
-from engine.errors import InputError, RunError
-from engine.intervene import Intervention
-from engine.record import Call, Entry, Recorder
-from engine.skeleton import Edit, Skeleton, private_copy
+from engine.digest import own_request, trace_id
+from engine.entry import Call, Entry
+from engine.errors import InputError, RunError, Stopped
+from engine.given import Given, arguments_of, check_options, misfit, private
+from engine.intervene import Intervention, checked
+from engine.outcome import plain, refuse_later, shown
+from engine.record import Recorder
+from engine.skeleton import Edit, private_copy
+from engine.surroundings import alone, follow_scopes, seeded
 from engine.tap import listening
-from engine.trace import Step, TensorRecord, Trace
+from engine.trace import Again, Step, TensorRecord, Trace
 from engine.update import Update, updatable, update_steps
+from engine.writes import ParameterWritten
 
 OnStep = Callable[[Step, list[TensorRecord]], None]
 Loss = Callable[[Any, Any], torch.Tensor]
-
-_ONE_RANDOM_RUN = threading.Lock()
 
 
 def trace(
@@ -56,28 +59,24 @@ def trace(
     seed:    of the random state for this run; None leaves random operations to the thread's own state.
     dtype:   converts module and floating inputs first (float64 to verify).
     parts:   also compute what each backward step sends to each operand (a run of each step again).
-    request: what is kept as the trace's request; name, title: the model's.
+    request: what is kept as the trace's request, by default a description of these arguments; name, title: the model's.
 
     Raises InputError for edits, interventions or frozen places that do not exist, RunError (with the trace so far)
-    when the module itself raises.
+    when the module itself raises; what on_step raises goes through as it is.
     """
-    run = _Run(module, inputs, target, loss, edits, interventions, backward, mode, on_step, dtype, parts)
-    with _seeded(seed), torch.set_grad_enabled(backward):
-        recorder = run.record()
-    if recorder.overwritten():
-        with _seeded(seed), torch.set_grad_enabled(backward):
-            recorder = run.record(copy=True)
-    run.check_interventions(recorder)
-    result: dict[str, Any] = {}
-    if backward and run.loss_entry is not None:
-        result["check"] = {"max_residual": run.backward(recorder)}
-    if run.loss_entry is not None:
-        result = {"prediction": plain(run.output), "loss": plain(run.loss_entry.value), **result}
-    else:
-        result = {"prediction": plain(run.output), **result}
-    if update is not None and backward and run.loss_entry is not None:
-        result["after_update"] = run.update(update)
-    return run.finish(request or {}, name or type(module).__name__, title, result)
+    check_options(mode, seed, update, backward)
+    given = arguments_of(module, inputs)
+    if request is None:
+        request = own_request(
+            given, target, loss, edits, interventions, update,
+            backward=backward, mode=mode, seed=seed, dtype=None if dtype is None else str(dtype), parts=parts,
+        )  # fmt: skip
+    run = _Run(module, given, target, loss, edits, interventions, backward, mode, on_step, dtype, parts)
+    try:
+        with alone(), torch.inference_mode(False), torch.set_grad_enabled(backward):
+            return run.whole(request, name or type(module).__name__, title, seed, update)
+    except Stopped as stop:
+        raise stop.error from stop.error.__cause__
 
 
 class _Run:
@@ -86,7 +85,7 @@ class _Run:
     def __init__(
         self,
         module: nn.Module,
-        inputs: Any,
+        given: Given,
         target: torch.Tensor | None,
         loss: Loss | None,
         edits: Sequence[Edit],
@@ -97,70 +96,124 @@ class _Run:
         dtype: torch.dtype | None,
         parts: bool,
     ) -> None:
-        self.module, self.mode, self.dtype = module, mode, dtype
-        self.target = _cast(target, dtype)
+        self.module, self.given, self.target, self.mode, self.dtype = module, given, target, mode, dtype
         self.loss, self.edits, self.on_step, self.parts = loss, edits, on_step, parts
         self.wants_gradients = backward
-        self.positional, self.keywords = _arguments(module, inputs, dtype)
-        self.by_name: dict[str, list[Intervention]] = {}
-        for one in interventions:
-            self.by_name.setdefault(one.at, []).append(one)
+        self.interventions: dict[str, list[tuple[str, Intervention]]] = {}
+        for number, one in enumerate(interventions):
+            self.interventions.setdefault(one.at, []).append(checked(number, one))
         self.steps: list[Step] = []
         self.calls: list[Call] = []
+        self.told = 0
+        self.weights: Mapping[str, torch.Tensor] = {}
         self.output: Any = None
         self.loss_entry: Entry | None = None
+        self.parameters: list[tuple[str, Entry]] = []
 
-    def record(self, *, copy: bool = False) -> Recorder:
-        """The forward and the loss under a recorder of their own, on a private copy of the module."""
-        self.skeleton = private_copy(self.module, self.edits, dtype=self.dtype, recording=self.wants_gradients)
+    def whole(
+        self, request: Mapping[str, Any], name: str, title: str, seed: int | None, update: Update | None
+    ) -> Trace:
+        """Forward, loss, backward and update, as one trace."""
+        recorder = self.forward(seed)
+        self.check_interventions(recorder)
+        result: dict[str, Any] = {"prediction": shown(self.output, recorder.ledger)}
+        if self.loss_entry is not None:
+            result["loss"] = plain(self.loss_entry.value)
+        if self.wants_gradients and self.loss_entry is not None and self.loss_entry.edge is not None:
+            with self._failing():
+                result["check"] = {"max_residual": self.backward(recorder)}
+        if update is not None:
+            if self.loss_entry is None:
+                raise InputError("update", "be of a run with a loss of one number", "a run without")
+            result["after_update"] = self.update(update, seed)
+        return self.finish(request, name, title, result)
+
+    def forward(self, seed: int | None) -> Recorder:
+        """Forward and loss; anew where the shared module has to be kept from a write, or a value was overwritten."""
+        own = copy = False
+        with seeded(seed):
+            while True:
+                try:
+                    recorder = self.record(own=own, copy=copy)
+                except ParameterWritten as written:
+                    own, drawn = True, written.drawn
+                else:
+                    if not recorder.overwritten():
+                        return recorder
+                    copy, drawn = True, recorder.drawn
+                if drawn is not None:
+                    torch.set_rng_state(drawn)
+
+    def record(self, *, own: bool = False, copy: bool = False) -> Recorder:
+        """The forward and the loss under a recorder of their own, on a private copy of the module.
+
+        own: its parameters have storage of their own. copy: every value is copied as it is recorded.
+        """
+        skeleton = private_copy(self.module, self.edits, dtype=self.dtype, recording=self.wants_gradients, own=own)
         self.assembler = Assembler(getattr(self.module, "symbols", {}), getattr(self.module, "axes", {}))
         self.steps.clear()
         self.calls.clear()
-        on_call = self._tell if self.on_step is not None else None
-        recorder = Recorder(interventions=self.by_name, explain=self.mode == "explain", copy=copy, on_call=on_call)
-        positional = [self._given(recorder, name, value) for name, value in self.positional]
-        keywords = {name: self._given(recorder, name, value) for name, value in self.keywords.items()}
+        recorder = Recorder(
+            interventions=self.interventions,
+            explain=self.mode == "explain",
+            copy=copy,
+            on_call=self._tell if self.on_step is not None else None,
+            shared=() if own else [value for _, value in skeleton.parameters],
+        )
+        recorder.ledger.reserve([name for name, _ in skeleton.parameters])
+
+        def seize(name: str, value: torch.Tensor) -> torch.Tensor:
+            mine = private(value, self.dtype, gradient=self.wants_gradients)
+            recorder.ledger.add(name, mine, "input")
+            return mine
+
+        positional, keywords = self.given.taken(seize)
         target = self.target
         if isinstance(target, torch.Tensor):
-            recorder.add("target", target, "input")
-        parameters = self.skeleton.parameters
-        self.parameters = [(name, recorder.add(name, value, "parameter")) for name, value in parameters]
-        for name, value in self.skeleton.buffers:
-            recorder.add(name, value, "constant", copy=True)
-        for entry in recorder.entries:
+            target = private(target, self.dtype, gradient=False)
+            recorder.ledger.add("target", target, "input")
+        for name, parameter in skeleton.parameters:
+            if name in self.weights:
+                parameter.data = self.weights[name]
+        self.parameters = [
+            (name, recorder.ledger.add(name, value, "parameter", reserved=True)) for name, value in skeleton.parameters
+        ]
+        for name, value in skeleton.buffers:
+            recorder.ledger.add(name, value, "constant", copy=True)
+        for entry in recorder.ledger.entries:
             self.assembler.record(entry)
-        _follow_scopes(self.skeleton, recorder)
+        follow_scopes(skeleton, recorder)
         before, listening.listener = listening.listener, recorder
         try:
-            with recorder:
-                self.output = self.skeleton.module(*positional, **keywords)
+            with self._failing(recorder), recorder:
+                self.output = skeleton.module(*positional, **keywords)
+                refuse_later(self.output)
                 recorder.phase = "loss"
                 loss = self.loss(self.output, target) if self.loss is not None else self.output
-        except InputError:
-            raise
-        except Exception as error:
-            self._settle(recorder)
-            raise RunError(f"the model raised {type(error).__name__}: {error}", self.finish({}, "", "", {})) from error
+                self.loss_entry = self._loss_entry(recorder, loss)
         finally:
             listening.listener = before
-        self.loss_entry = self._loss_entry(recorder, loss)
         self._settle(recorder)
         return recorder
 
     def check_interventions(self, recorder: Recorder) -> None:
         """Raises InputError for an intervention at a name that the run never met."""
-        for number, name in enumerate(self.by_name):
+        for name, wanted in self.interventions.items():
             if name not in recorder.met:
-                known = ", ".join(entry.name for entry in recorder.entries if entry.kind == "activation")
-                raise InputError(f"interventions[{number}].at", f"be one of {known}", repr(name))
+                seen = [call for call in recorder.calls if call.row is not None or call.live is not None]
+                names = [one.name for call in seen if call.op != "changed" for one in call.outputs]
+                known = ", ".join(one for one in names if not one.endswith(":computed"))
+                what = next((f", {_A_KIND[one.kind]}" for one in recorder.ledger.entries if one.name == name), "")
+                raise InputError(f"{wanted[0][0]}.at", f"be one of {known}", f"{name!r}{what}")
 
     def backward(self, recorder: Recorder) -> float:
         """Adds the gradients and the backward steps; returns how far contributions are from autograd's gradients."""
         assert self.loss_entry is not None
-        found = gradients(self.loss_entry.tensor, recorder.entries)
+        again = self.parts and any(call.through_graph for call in self.calls)
+        found = gradients(self.loss_entry, recorder.ledger.entries, retain_graph=again)
         sent = sent_backward(self.calls, found) if self.parts else {}
         records = self.assembler.records
-        for entry in recorder.entries:
+        for entry in recorder.ledger.entries:
             if id(entry) in found:
                 record = self.assembler.record(entry)
                 gradient = gradient_record(f"{record.name}.grad", record, found[id(entry)])
@@ -172,40 +225,54 @@ class _Run:
             self._emit(*backward_step(self.steps[forward], len(self.steps), parts, records))
         return residual(sent, found)
 
-    def update(self, update: Update) -> dict[str, Any]:
+    def update(self, update: Update, seed: int | None) -> dict[str, Any]:
         """Adds one step a parameter; returns prediction and loss of a forward with the new parameters."""
         records = self.assembler.records
-        names = [name for name, _ in self.parameters]
-        for step, fresh in update_steps(update, names, records, len(self.steps)):
+        for step, fresh in update_steps(update, [name for name, _ in self.parameters], records, len(self.steps)):
             self._emit(step, fresh)
-        for name, parameter in self.skeleton.parameters:
-            if f"{name}.updated" in records:
-                parameter.data = records[f"{name}.updated"].value
-        return {**self._after(), "updatable": updatable(records)}
+        after = copy.copy(self)
+        after.steps, after.calls, after.on_step, after.wants_gradients = [], [], None, False
+        after.weights = {
+            name: records[f"{name}.updated"].value for name, _ in self.parameters if f"{name}.updated" in records
+        }
+        with torch.no_grad():
+            recorder = after.forward(seed)
+        loss = None if after.loss_entry is None else plain(after.loss_entry.value)
+        return {"prediction": shown(after.output, recorder.ledger), "loss": loss, "updatable": updatable(records)}
 
     def finish(self, request: Mapping[str, Any], name: str, title: str, result: Mapping[str, Any]) -> Trace:
         count = sum(entry.value.numel() for _, entry in self.parameters)
         model = {"name": name, "title": title or name, "parameter_count": count, "mode": self.mode}
-        live = {index: call for index, call in enumerate(self.calls) if call.row is None}
+        live = {
+            index: Again(call.live, call.random_state)
+            for index, call in enumerate(self.calls)
+            if call.row is None and call.live is not None
+        }
         identity = trace_id(request, self.module, name)
         return Trace(identity, request, model, tuple(self.steps), self.assembler.records, result, live)
 
-    def _given(self, recorder: Recorder, name: str, value: Any) -> Any:
-        """An input as the model gets it: the gradient reaches it, but it is no leaf, so that writing to it works."""
-        if not isinstance(value, torch.Tensor):
-            return value
-        if self.wants_gradients and value.is_floating_point():
-            value = value.detach().requires_grad_().clone()
-        recorder.add(name, value, "input")
-        return value
-
     def _loss_entry(self, recorder: Recorder, loss: Any) -> Entry | None:
         if isinstance(loss, torch.Tensor) and loss.numel() == 1 and loss.is_floating_point():
-            return recorder.find(loss)
+            return recorder.operand(loss)
         if self.loss is not None:
-            got = tuple(loss.shape) if isinstance(loss, torch.Tensor) else type(loss).__name__
-            raise InputError("loss", "give one number", f"{got}")
+            got = f"{tuple(loss.shape)} of {loss.dtype}" if isinstance(loss, torch.Tensor) else type(loss).__name__
+            raise InputError("loss", "give one number with a fraction, a floating tensor", got)
         return None
+
+    @contextlib.contextmanager
+    def _failing(self, recorder: Recorder | None = None) -> Iterator[None]:
+        """What the model raises, in forward or in backward, as a RunError with the trace so far."""
+        try:
+            yield
+        except InputError:
+            raise
+        except Exception as error:
+            if recorder is not None:
+                self._settle(recorder)
+                if isinstance(error, TypeError) and (wrong := misfit(self.module, self.given)) is not None:
+                    raise wrong from error
+            text = f"the model raised {type(error).__name__}: {error}"
+            raise RunError(text, self.finish({}, "", "", {})) from error
 
     def _settle(self, recorder: Recorder) -> None:
         if self.on_step is not None:
@@ -220,81 +287,22 @@ class _Run:
         known = len(self.assembler.records) if self.calls else 0  # the first step brings the inputs and parameters
         self.calls.append(call)
         step = self.assembler.step(call, len(self.steps))
-        self._emit(step, list(self.assembler.records.values())[known:] if self.on_step else [])
+        fresh = itertools.islice(reversed(self.assembler.records.values()), len(self.assembler.records) - known)
+        self._emit(step, list(fresh)[::-1] if self.on_step else [])
 
     def _emit(self, step: Step, fresh: list[TensorRecord]) -> None:
         self.steps.append(step)
-        if self.on_step is not None:
-            self.on_step(step, fresh)
-
-    def _after(self) -> dict[str, Any]:
-        inner = _Run(
-            self.skeleton.module,
-            dict(self._named_inputs()),
-            self.target, self.loss, (), [one for group in self.by_name.values() for one in group],
-            False, self.mode, None, None, False,
-        )  # fmt: skip
-        with torch.no_grad():
-            inner.record()
-        return {"prediction": plain(inner.output), "loss": plain(inner.loss_entry.value if inner.loss_entry else None)}
-
-    def _named_inputs(self) -> list[tuple[str, Any]]:
-        return [*self.positional, *self.keywords.items()]
+        if self.on_step is not None and len(self.steps) > self.told:  # what a first try told is not told again
+            self.told = len(self.steps)
+            try:
+                self.on_step(step, fresh)
+            except BaseException as error:
+                raise Stopped(error) from error
 
 
-def plain(value: Any) -> Any:
-    """A tensor (or a structure of tensors) as numbers and lists; tensors of one number are a number."""
-    if isinstance(value, torch.Tensor):
-        flat = value.detach().squeeze(-1) if value.dim() and value.shape[-1] == 1 else value.detach()
-        return flat.double().tolist() if flat.is_floating_point() else flat.tolist()
-    if isinstance(value, Mapping):
-        return {key: plain(part) for key, part in value.items()}
-    if isinstance(value, tuple | list):
-        return [plain(part) for part in value]
-    return value
-
-
-def _arguments(
-    module: nn.Module, inputs: Any, dtype: torch.dtype | None
-) -> tuple[list[tuple[str, Any]], dict[str, Any]]:
-    if isinstance(inputs, Mapping):
-        return [], {name: _cast(value, dtype) for name, value in inputs.items()}
-    given = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
-    names = [name for name in inspect.signature(module.forward).parameters if name not in ("args", "kwargs")]
-    names += [f"input.{number}" for number in range(len(names), len(given))]
-    return [(name, _cast(value, dtype)) for name, value in zip(names, given, strict=False)], {}
-
-
-def _cast(value: Any, dtype: torch.dtype | None) -> Any:
-    if dtype is not None and isinstance(value, torch.Tensor) and value.is_floating_point():
-        return value.to(dtype)
-    return value
-
-
-def _follow_scopes(skeleton: Skeleton, recorder: Recorder) -> None:
-    scopes = recorder.scopes
-
-    def enter(path: str) -> Callable[..., None]:
-        return lambda *_: scopes.append(path)
-
-    def leave(path: str) -> Callable[..., None]:
-        def until_it_is_left(*_: Any) -> None:
-            while scopes.pop() != path:  # parts whose error the model caught never left theirs
-                pass
-
-        return until_it_is_left
-
-    for path, part in skeleton.parts:
-        part.register_forward_pre_hook(enter(path))
-        part.register_forward_hook(leave(path))
-
-
-@contextlib.contextmanager
-def _seeded(seed: int | None) -> Any:
-    """A random state of its own for one run; such runs take turns, since PyTorch's CPU generator is one per process."""
-    if seed is None:
-        yield
-        return
-    with _ONE_RANDOM_RUN, torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        yield
+_A_KIND = {
+    "input": "an input: give another one",
+    "parameter": "a parameter: edit it",
+    "constant": "a constant",
+    "activation": "which no call that can be replaced gives",
+}

@@ -24,19 +24,29 @@ _IN_PLACE_DUNDERS = {
 }
 _SPOKEN = {"truediv": "div", "rtruediv": "rdiv", "itruediv": "idiv"}
 _RANDOM = re.compile(
-    r"(rand|dropout|bernoulli|multinomial|normal|uniform|exponential|poisson|rrelu|scaled_dot_product)"
+    r"(rand|dropout|bernoulli|multinomial|normal(?!ize)|uniform|exponential|poisson|rrelu|scaled_dot_product|multi_head|gumbel"
+    r"|lstm|gru|rnn|fractional|geometric|cauchy|orthogonal)"
 )
+_HOLD_VALUES = {"data", "real", "imag"}
 _LOOKS = {"requires_grad", "retain_grad", "register_hook", "backward", "is_leaf", "grad", "grad_fn", "data_ptr"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Seen:
-    """name: without dunders, property access or the in-place underscore. ignored: not a computation of the model."""
+    """name: without dunders, property access or the in-place underscore. in_place: it overwrites its first argument.
+
+    random: it draws. ignored: not a computation of the model.
+    """
 
     name: str
-    in_place: bool
-    random: bool
-    ignored: bool
+    in_place: bool = False
+    random: bool = False
+    ignored: bool = False
+
+    @functools.cached_property
+    def writes_unseen(self) -> bool:
+        """Whether it may write to tensors beside the one it gives: lists in place, or rows it renormalises."""
+        return self.in_place or self.name in ("embedding", "embedding_bag")
 
 
 @functools.cache
@@ -44,17 +54,18 @@ def seen(func: Callable) -> Seen:
     name = getattr(func, "__name__", type(func).__name__)
     if name in ("__get__", "__set__", "__delete__"):
         attribute = getattr(getattr(func, "__self__", None), "__name__", "")
-        looks = name != "__get__" or attribute in _LOOKS
-        return Seen(attribute, in_place=False, random=False, ignored=looks)
+        writes = name == "__set__" and attribute in _HOLD_VALUES
+        looks = not writes and (name != "__get__" or attribute in _LOOKS)
+        return Seen(attribute, in_place=writes, ignored=looks)
     if name.startswith("__") and name.endswith("__"):
         bare = name.strip("_")
         if bare in _IN_PLACE_DUNDERS:
-            return Seen(_spoken(_IN_PLACE_DUNDERS[bare]), in_place=True, random=False, ignored=False)
-        return Seen(_spoken(bare), in_place=bare == "setitem", random=False, ignored=False)
-    in_place = name.endswith("_") and not name.startswith("_")
+            return Seen(_spoken(_IN_PLACE_DUNDERS[bare]), in_place=True)
+        return Seen(_spoken(bare), in_place=bare == "setitem")
+    in_place = name.endswith("_") and not name.startswith("__")
     bare = name.rstrip("_")
     ignored = bare in _LOOKS or func is torch.Tensor.requires_grad_
-    return Seen(_spoken(bare), in_place=in_place, random=bool(_RANDOM.search(bare)), ignored=ignored)
+    return Seen(_spoken(bare), in_place, bool(_RANDOM.search(bare)), ignored)
 
 
 def _spoken(name: str) -> str:

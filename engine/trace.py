@@ -6,7 +6,7 @@ Frozen data only. Recording is in record.py, gradients in backward.py, JSON in t
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -117,13 +117,21 @@ class Slot:
 
 
 @dataclass(frozen=True)
+class Again:
+    """How to run a call again that the table has no row for: live(tensors by role), from the random state it had."""
+
+    live: Callable[[Mapping[str, torch.Tensor]], Any]
+    random_state: torch.Tensor | None = None
+
+
+@dataclass(frozen=True)
 class Trace:
     """A whole run.
 
     request: the canonical request that made it (plain JSON data).
     model:   {name, title, parameter_count, mode}.
     result:  {prediction, loss, ...} as plain JSON data.
-    calls:   live calls by step index, only for operations the table has no row for; not saved to files.
+    calls:   by step index, for operations the table has no row for and that can be run again; not saved to files.
     """
 
     id: str
@@ -132,7 +140,7 @@ class Trace:
     steps: tuple[Step, ...]
     tensors: Mapping[str, TensorRecord]
     result: Mapping[str, Any]
-    calls: Mapping[int, Any] = field(default_factory=dict, repr=False, compare=False)
+    calls: Mapping[int, Again] = field(default_factory=dict, repr=False, compare=False)
     schema: str = SCHEMA
 
     def __getitem__(self, name: str) -> torch.Tensor:
@@ -166,9 +174,9 @@ class Trace:
 
     @functools.cached_property
     def _consumers(self) -> Mapping[str, tuple[Step, ...]]:
-        found: dict[str, tuple[Step, ...]] = {}
+        found: dict[str, list[Step]] = {}
         for step in self.steps:
             if step.phase in ("forward", "loss"):
                 for name in dict.fromkeys(operand.tensor for operand in step.inputs):
-                    found[name] = (*found.get(name, ()), step)
-        return found
+                    found.setdefault(name, []).append(step)
+        return {name: tuple(steps) for name, steps in found.items()}

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 
 from engine.assemble import written
+from engine.cells import number_for, place_of
 from engine.errors import InputError
 from engine.ops.table import rows
-from engine.skeleton import place_of
 from engine.trace import Operand, Step, TensorRecord
 
 
@@ -29,6 +29,13 @@ class Update:
     learning_rate: float
     frozen: tuple[Frozen, ...] = ()
     rule: str = "sgd"
+
+
+def check_update(update: Update) -> None:
+    """Raises InputError for another rule than sgd, or a learning rate that is no number."""
+    if update.rule != "sgd":
+        raise InputError("update.rule", "be sgd", repr(update.rule)[:80])
+    number_for("update.learning_rate", update.learning_rate, torch.float32)
 
 
 def frozen_masks(update: Update, parameters: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -51,9 +58,10 @@ def update_steps(
 
     parameters: their names in `records`, which the new tensors are added to. index: of the first step.
     """
-    row = rows()[update.rule]
+    row = rows()["sgd"]
     masks = frozen_masks(update, {name: records[name].value for name in parameters})
-    rate = TensorRecord("learning_rate", "η", "constant", (), torch.tensor(update.learning_rate, dtype=_dtype(records)))
+    value = torch.tensor(update.learning_rate, dtype=_dtype(records))
+    rate = TensorRecord(_free("learning_rate", records), "η", "constant", (), value)
     records[rate.name] = rate
     for name in parameters:
         record = records[name]
@@ -87,6 +95,12 @@ def update_steps(
             fresh,
         )
         index += 1
+
+
+def _free(name: str, records: Mapping[str, TensorRecord]) -> str:
+    while name in records:
+        name = f"update.{name}"
+    return name
 
 
 def _dtype(records: Mapping[str, TensorRecord]) -> torch.dtype:

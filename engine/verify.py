@@ -13,7 +13,7 @@ from engine.errors import InputError
 from engine.explain import What, find, number_at
 from engine.labels import cell_label
 from engine.models import catalogue
-from engine.trace import Index, TensorRecord, Trace
+from engine.trace import Index, Step, TensorRecord, Trace
 
 RELATIVE = 1e-6
 ROUNDING = 1e-5
@@ -53,7 +53,8 @@ def verify(
 ) -> Verification:
     """Recomputes one cell.
 
-    A value: its step alone, in float64, from the captured operands; ok within 1e-5 of the operands' size. A gradient:
+    A value: its step alone, in float64, from the captured operands; ok within 1e-5 of the operands' size (four units in
+    the last place for types narrower than float32). A gradient:
     ok when autograd and central differences agree in float64 to 1e-6 relative, and the captured one rounds to them.
     rerun: runs a request in float64 (default: the catalogue's model of the trace's name).
     Raises InputError for an unknown cell, or a gradient where the loss has no path.
@@ -79,9 +80,10 @@ def _value(trace: Trace, record: TensorRecord, index: Index) -> Verification:
         raise InputError("tensor", "come from a step that can be run again", f"{record.name!r}, from {step.op}")
     output = local.recompute(trace, step)[step.outputs.index(record.name)]
     recomputed = float(output[index].item())
-    operands = [trace[operand.tensor] for operand in step.inputs]
-    size = max([1.0, *(float(one.abs().max()) for one in operands if one.is_floating_point() and one.numel())])
-    ok = _close(captured, recomputed, ROUNDING * size)
+    floating = [one for one in (record.value, *_operands(trace, step)) if one.is_floating_point() and one.numel()]
+    size = max([1.0, *(float(one.nan_to_num(0, 0, 0).abs().max()) for one in floating)])
+    rounding = max([ROUNDING, *(4 * torch.finfo(one.dtype).eps for one in floating)])
+    ok = _close(captured, recomputed, rounding * size)
     method = f"{step.op} run again in float64 from the captured operands of step {step.index}."
     return Verification(record.name, index, label, "value", captured, recomputed, recomputed - captured, ok, method)
 
@@ -96,9 +98,9 @@ def _gradient(trace: Trace, record: TensorRecord, index: Index, rerun: Rerun) ->
     epsilon = 1e-5 * max(1.0, abs(number_at(record, index)))
 
     def loss(delta: float) -> float:
-        return float(rerun(_nudged(trace, record, index, delta))["loss"].item())
+        return _loss(rerun(_nudged(trace, record, index, delta)))
 
-    above, here, below = loss(epsilon), float(middle["loss"].item()), loss(-epsilon)
+    above, here, below = loss(epsilon), _loss(middle), loss(-epsilon)
     central, right, left = (above - below) / (2 * epsilon), (above - here) / epsilon, (here - below) / epsilon
     scale = max(abs(autograd64), abs(central), 1.0)
     kink = abs(right - left) > 1e-3 * scale
@@ -111,6 +113,20 @@ def _gradient(trace: Trace, record: TensorRecord, index: Index, rerun: Rerun) ->
         agree and _close(captured, autograd64, ROUNDING * scale), method,
         autograd64, central, left, right, kink, epsilon, error,
     )  # fmt: skip
+
+
+def _operands(trace: Trace, step: Step) -> list[torch.Tensor]:
+    return [trace[operand.tensor] for operand in step.inputs]
+
+
+def _loss(trace: Trace) -> float:
+    """The number the run's gradients are of."""
+    loss = trace.result.get("loss")
+    while isinstance(loss, list) and len(loss) == 1:
+        loss = loss[0]
+    if not isinstance(loss, int | float):
+        raise InputError("rerun", "give a run with a loss of one number", repr(loss)[:80])
+    return float(loss)
 
 
 def _from_catalogue(trace: Trace) -> Rerun:

@@ -104,20 +104,28 @@ function isUnsent(form, sent) {
   return form !== null && form !== sent && form.id !== "forms";
 }
 
-/** A way to find the same thing again. @param {Element} element */
+/**
+ * Ways to find the same thing again, nearest first: itself, then the parts that hold it (what was pressed may be gone).
+ * @param {Element} element
+ */
 function describe(element) {
-  if (element.id) return `#${CSS.escape(element.id)}`;
-  const attribute = ["data-cell", "data-step", "data-action", "data-view", "href"].find((name) => element.hasAttribute(name));
-  if (!attribute) return null;
-  const within = element.closest("[id]")?.id;
+  const holders = [];
+  for (let one = /** @type {Element | null} */ (element); one; one = one.parentElement) if (one.id) holders.push(`#${CSS.escape(one.id)}`);
+  const attribute = ["data-cell", "data-step", "data-action", "data-view", "name", "href"].find((name) => element.hasAttribute(name));
+  if (element.id || !attribute) return holders;
   const self = `${element.localName}[${attribute}="${CSS.escape(element.getAttribute(attribute) ?? "")}"]`;
-  return within ? `#${CSS.escape(within)} ${self}` : self;
+  return [holders.length ? `${holders[0]} ${self}` : self, ...holders];
 }
 
-/** @param {string} selector */
-function refocus(selector) {
-  for (const element of document.querySelectorAll(selector)) {
-    if (element.checkVisibility() && (element instanceof HTMLElement || element instanceof SVGElement)) {
+/** @param {string[]} selectors */
+function refocus(selectors) {
+  for (const selector of selectors) {
+    for (const element of document.querySelectorAll(selector)) {
+      if (!element.checkVisibility() || !(element instanceof HTMLElement || element instanceof SVGElement)) continue;
+      element.focus({ preventScroll: true });
+      if (document.activeElement === element) return;
+      if (!element.matches("section, form, main, #scene, #results")) continue;
+      element.tabIndex = -1;
       element.focus({ preventScroll: true });
       return;
     }

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from app.inline import cell_name
 from app.page import changes, forms, longhand, matrices, results, scenes, take, timeline
 from app.page.run import Data, Recorded, Run
 from app.space import split_cell
@@ -25,7 +26,7 @@ def placed(state: State, trace: Trace) -> State:
             FieldError("step", "step", f"be from 0 to {last}, as this run has {last + 1} steps", str(step), str(last))
         )
         step = last
-    cell = state.cell
+    cell = _as_rows(trace, state) if state.cell else ""
     if cell and not _has(trace, cell):
         errors.append(
             FieldError("cell", "cell", "be a cell of this run, such as loss", f"“{cell[:80]}”", "the step's own")
@@ -77,6 +78,18 @@ def _first_cell(run: Run) -> str:
         return ""
     shape = run.trace.tensors[tensor].shape
     return f"{tensor}[{','.join('0' * len(shape))}]" if shape else tensor
+
+
+def _as_rows(trace: Trace, state: State) -> str:
+    """The chosen cell, named as this run names it: of the example drawn where there are several now, of the only one
+    where there were several before."""
+    tensor, index = split_cell(state.cell)
+    axes = trace.tensors[tensor].axes if tensor in trace.tensors else ()
+    if index and len(axes) == len(index) + 1 and axes[0].name == "example":
+        return cell_name(tensor, (state.example, *index))
+    if index and len(axes) == len(index) - 1 and state.rows == 1:
+        return cell_name(tensor, index[1:])
+    return state.cell
 
 
 def _has(trace: Trace, cell: str) -> bool:

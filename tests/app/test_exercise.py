@@ -140,7 +140,7 @@ def test_question_does_not_give_its_answer_away() -> None:
 
 
 def test_unknown_lesson_exercise_and_seed_say_expected_and_got() -> None:
-    with pytest.raises(ValueError, match="expected a lesson, one of .*; got 'nowhere'"):
+    with pytest.raises(ValueError, match=r"expected a lesson, one of .*; got 'nowhere'"):
         exercises("nowhere")
     slug = next(iter(lessons.catalogue()))
     with pytest.raises(ValueError, match="expected an exercise from 1 to 6; got 7"):
