@@ -25,6 +25,7 @@ _ALSO_CALLED = {
     "vec": "other",
     "tensor": "other",
     "self": "input",
+    "other": "shape",
 }
 
 
@@ -33,7 +34,8 @@ def bind(
 ) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """The call's tensors by role, and its other arguments by parameter name.
 
-    A tensor inside a sequence or slice gets a role with its place (`tensors.0`, `index.1`) and leaves a Slot there.
+    A tensor given as `shape` (view_as) is that attribute. A tensor inside a sequence or slice gets a role with its
+    place (`tensors.0`, `index.1`) and leaves a Slot there.
     Keyword arguments that are None, start with `_`, or say only where the result goes (out, inplace) are left out.
     Raises TypeError for an argument that the row does not know.
     """
@@ -49,22 +51,14 @@ def bind(
             raise TypeError(f"{function_name} of {op.name}: expected at most {count} arguments; got {len(args)}")
         attributes[star] = _flatten(star, args[count:], roles)
     for name, value in zip(names, args, strict=False):
-        if type(value) in _PLAIN:
-            attributes[name] = value
-        elif isinstance(value, torch.Tensor):
-            roles[name] = value
-        else:
-            attributes[name] = _flatten(name, value, roles)
+        _place(name, value, roles, attributes)
     for keyword, value in kwargs.items():
         if value is None or keyword in _NOT_MODEL or keyword[0] == "_":
             continue
         parameter = by_keyword.get(keyword)
         if parameter is None:
             raise TypeError(f"{function_name} of {op.name}: expected {sorted(by_keyword)}; got {keyword!r}")
-        if isinstance(value, torch.Tensor):
-            roles[parameter] = value
-        else:
-            attributes[parameter] = _flatten(parameter, value, roles)
+        _place(parameter, value, roles, attributes)
     return roles, attributes
 
 
@@ -91,6 +85,17 @@ def _split(parameters: tuple[str, ...]) -> tuple[tuple[str, ...], str | None, di
     if star is None:
         return tuple(plain), None, by_keyword
     return tuple(plain[:star]), plain[star], by_keyword
+
+
+def _place(name: str, value: Any, roles: dict[str, torch.Tensor], attributes: dict[str, Any]) -> None:
+    if type(value) in _PLAIN:
+        attributes[name] = value
+    elif not isinstance(value, torch.Tensor):
+        attributes[name] = _flatten(name, value, roles)
+    elif name == "shape":  # view_as: of the tensor only its shape counts
+        attributes[name] = tuple(value.shape)
+    else:
+        roles[name] = value
 
 
 def _flatten(path: str, value: Any, roles: dict[str, torch.Tensor]) -> Any:

@@ -27,8 +27,8 @@ def _view_parameters(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[
     return () if reinterprets else ("input", "*shape")
 
 
-def _as_copied(input: torch.Tensor, other: torch.Tensor | None = None, **layout: Any) -> torch.Tensor:
-    return input.clone() if other is None else input.reshape(other.shape)
+def _as_copied(input: torch.Tensor, shape: Sizes | None = None, **layout: Any) -> torch.Tensor:
+    return input.clone() if shape is None else input.reshape(shape)
 
 
 def _squeeze(input: torch.Tensor, dim: Sizes | int | None = None) -> torch.Tensor:
@@ -41,8 +41,8 @@ def _reverse(input: torch.Tensor) -> torch.Tensor:
     return input.permute(*reversed(range(input.ndim)))
 
 
-def _expand(input: torch.Tensor, size: Sizes | None = None, other: torch.Tensor | None = None) -> torch.Tensor:
-    return input.expand(sizes(size or ()) if other is None else other.shape)
+def _expand(input: torch.Tensor, size: Sizes = (), shape: Sizes | None = None) -> torch.Tensor:
+    return input.expand(sizes(size) if shape is None else shape)
 
 
 def _transposed_text(labels: Labels) -> str:
@@ -72,7 +72,7 @@ ROWS = (
     movement(
         "identity",
         {
-            "view_as": ("input", "other"),
+            "view_as": ("input", "shape"),
             "alias": ("input",),
             "clone": ("input", "memory_format"),
             "contiguous": ("input", "memory_format"),
@@ -83,7 +83,7 @@ ROWS = (
     ),
     movement(
         "reshape",
-        {"reshape": ("input", "*shape"), "view": _view_parameters},
+        {"reshape": ("input", "*shape"), "reshape_as": ("input", "shape"), "view": _view_parameters},
         lambda input, shape: input.reshape(sizes(shape)),
     ),
     movement(
@@ -136,7 +136,7 @@ ROWS = (
     ),
     movement(
         "expand",
-        {"expand": ("input", "*size"), "expand_as": ("input", "other")},
+        {"expand": ("input", "*size"), "expand_as": ("input", "shape")},
         _expand,
     ),
     movement(

@@ -28,6 +28,16 @@ def test_blocked_path_is_shown_with_its_zero():
     assert [(hop.label, hop.derivative) for hop in hops][:2] == [("z₃", -1.0), ("h₃", 0.0)]
 
 
+def test_renamed_tensor_is_passed_once():
+    """Without an activation h is z by another name: one way on from z, and of W's none by way of the name alone."""
+    trace = tiny({"options": {"activation": "none"}})
+    named = next(step for step in trace.steps if step.name == "hidden.activation")
+    assert [(one.role, one.tensor) for one in named.inputs] == [("input", "hidden.preactivation")]
+    (only,) = engine.paths(trace, "hidden.weight", [2, 0]).paths
+    assert [(hop.label, hop.derivative) for hop in only.hops][:3] == [("z₃", 2.0), ("h₃", 1.0), ("ŷ", 1.0)]
+    assert only.value == trace["hidden.weight.grad"][2, 0].item() == -4.0
+
+
 def test_paths_of_every_cell_sum_to_its_gradient():
     for request in ({}, {"inputs": {"x": [[2, -1], [0, 1]]}}, {"options": {"activation": "none"}}):
         trace = tiny(request)

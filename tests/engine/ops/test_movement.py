@@ -96,9 +96,19 @@ def test_assignment_leaves_the_earlier_value_as_it_was() -> None:
     assert before.tolist() == [0, 0]
 
 
-def test_identity_reads_only_its_input() -> None:
-    step = one_step(lambda x, y: x.view_as(y), numbers(1, 2), torch.zeros(2, dtype=torch.float64))
-    assert step.op.name == "identity"
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [(torch.Tensor.view_as, "identity"), (torch.Tensor.expand_as, "expand"), (torch.Tensor.reshape_as, "reshape")],
+)
+def test_tensor_that_only_gives_a_shape_is_no_operand(call, name) -> None:
+    step = one_step(call, numbers(1, 2), torch.zeros(2, dtype=torch.float64))
+    assert step.op.name == name
+    assert list(step.roles) == ["input"]
+    assert one_step(lambda x, y: call(x, other=y), numbers(1, 2), torch.zeros(2)).roles.keys() == {"input"}
+
+
+def test_identity_reads_its_input() -> None:
+    step = one_step(lambda x: x.view_as(x), numbers(1, 2))
     assert (step.cell(1).tensor, step.cell(1).value) == ("input", 2)
     with pytest.raises(ValueError, match="identity sends a gradient to input; got 'other'"):
         step.grad_cell("other", 0)
