@@ -121,13 +121,18 @@ class TrainLine(Answer):
 
 
 class InputField(Answer):
-    """`size` numbers a row, at most `rows` rows, each number at most `limit` in size."""
+    """`size` numbers a row, at most `rows` rows, each number at most `limit` in size and not under `least`.
+
+    Where `words` are given, a member is one of them, or its place among them.
+    """
 
     name: str
     size: int
-    default: list[float]
+    default: list[float | str]
     rows: int
     limit: float
+    least: float | None
+    words: list[str] | None
 
 
 class ModelOption(Answer):
@@ -147,7 +152,8 @@ class ModelDescription(Answer):
     parameters: list[dict[str, Any]]
     activations: list[dict[str, Any]]
     inputs: list[InputField]
-    target: InputField
+    target: InputField | None
+    labels: dict[str, str | list[str]]
     options: list[ModelOption]
     defaults: dict[str, Any]
     cost: dict[str, int]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
@@ -20,7 +21,8 @@ from app.wire import API, INLINE_VALUES, dumps, links, plain, result_data, tenso
 from engine.manifest import step_data
 from engine.manifest import tensor_data as describe
 from engine.models import catalogue
-from engine.models.model import InputField, Model
+from engine.models.fields import InputField
+from engine.models.model import Model
 from engine.trace import Step, TensorRecord, Trace
 
 router = APIRouter(prefix=API, tags=["models"], route_class=StrictRoute)
@@ -142,7 +144,8 @@ def describe_model(name: str, *, values: bool) -> dict[str, Any]:
             if record.kind == "activation" and ":" not in record.name
         ],
         "inputs": [_field(field) for field in model.inputs],
-        "target": _field(model.target),
+        "target": None if model.target is None else _field(model.target),
+        "labels": {axis: named if isinstance(named, str) else list(named) for axis, named in model.labels.items()},
         "options": [
             {"name": option.name, "title": option.title, "values": dict(option.values), "default": option.default}
             for option in model.options
@@ -175,4 +178,6 @@ def _field(field: InputField) -> dict[str, Any]:
         "default": list(field.default),
         "rows": field.rows,
         "limit": field.limit,
+        "least": field.least if math.isfinite(field.least) else None,
+        "words": list(field.words) or None,
     }

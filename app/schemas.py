@@ -6,6 +6,7 @@ What comes back is in answer_schemas.py. Names of inputs, parameters and activat
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, WrapValidator, model_validator
@@ -41,8 +42,8 @@ def _refuse(expected: str, got: str, at: tuple[int, ...] = ()) -> PydanticCustom
     return PydanticCustomError("expected_got", "expected and got", {"expected": expected, "got": got, "at": path(at)})
 
 
-def _check_numbers(value: Any, max_rank: int) -> Any:
-    """A finite number, or lists of them nested to at most `max_rank`, all of one shape and within the bounds."""
+def _check_members(value: Any, max_rank: int, check: Callable[[Any, tuple[int, ...]], None]) -> Any:
+    """One member, or lists of them nested to at most `max_rank`, all of one shape and within the bounds."""
     count = 0
 
     def shape_of(part: Any, at: tuple[int, ...]) -> tuple[int, ...]:
@@ -51,7 +52,7 @@ def _check_numbers(value: Any, max_rank: int) -> Any:
             count += 1
             if count > MAX_NUMBERS:
                 raise _refuse(f"have at most {MAX_NUMBERS} numbers", "more")
-            _check_number(part, at)
+            check(part, at)
             return ()
         if len(at) == max_rank:
             raise _refuse("be a number", shown(part), at)
@@ -77,11 +78,19 @@ def _check_number(value: Any, at: tuple[int, ...] = ()) -> None:
         raise _refuse(f"be at most {LARGEST:g} in size", shown(value), at)
 
 
+def _check_word(value: Any, at: tuple[int, ...] = ()) -> None:
+    if not isinstance(value, str):
+        _check_number(value, at)
+    elif len(value) > MAX_TEXT:
+        raise _refuse(f"have at most {MAX_TEXT} characters", str(len(value)), at)
+
+
+_WORD_SCHEMA = {"type": "string", "maxLength": MAX_TEXT}
 _NUMBER_SCHEMA = {"type": "number", "minimum": -LARGEST, "maximum": LARGEST}
 
 
-def _nested_schema(depth: int) -> dict[str, Any]:
-    forms = [_NUMBER_SCHEMA]
+def _nested_schema(depth: int, *members: dict[str, Any]) -> dict[str, Any]:
+    forms: list[dict[str, Any]] = [{"anyOf": list(members)} if len(members) > 1 else members[0]]
     for level in range(depth):
         inner = forms[-1]
         forms.append({"type": "array", "items": inner, "maxItems": MAX_WIDTH if level == 0 else MAX_ROWS})
@@ -89,7 +98,11 @@ def _nested_schema(depth: int) -> dict[str, Any]:
 
 
 def _values(value: Any, _: Any) -> Any:
-    return _check_numbers(value, MAX_VALUES_RANK)
+    return _check_members(value, MAX_VALUES_RANK, _check_number)
+
+
+def _given(value: Any, _: Any) -> Any:
+    return _check_members(value, MAX_VALUES_RANK, _check_word)
 
 
 def _number(value: Any, _: Any) -> Any:
@@ -108,11 +121,14 @@ def _scalar(value: Any, _: Any) -> Any:
 
 
 Number = Annotated[Any, WrapValidator(_number), WithJsonSchema(_NUMBER_SCHEMA)]
-Values = Annotated[Any, WrapValidator(_values), WithJsonSchema(_nested_schema(MAX_VALUES_RANK))]
+Values = Annotated[Any, WrapValidator(_values), WithJsonSchema(_nested_schema(MAX_VALUES_RANK, _NUMBER_SCHEMA))]
+Given = Annotated[
+    Any, WrapValidator(_given), WithJsonSchema(_nested_schema(MAX_VALUES_RANK, _NUMBER_SCHEMA, _WORD_SCHEMA))
+]
 Scalar = Annotated[
     Any,
     WrapValidator(_scalar),
-    WithJsonSchema({"anyOf": [{"type": "string", "maxLength": MAX_TEXT}, {"type": "boolean"}, _NUMBER_SCHEMA]}),
+    WithJsonSchema({"anyOf": [_WORD_SCHEMA, {"type": "boolean"}, _NUMBER_SCHEMA]}),
 ]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Identifier = Annotated[str, Field(min_length=1, max_length=100)]
@@ -185,8 +201,8 @@ class Update(Strict):
 class RunRequest(Strict):
     """What every run takes. All of it is optional: the model's defaults fill in what is left out."""
 
-    inputs: Annotated[dict[Name, Values] | None, Field(max_length=16)] = None
-    target: Values | None = None
+    inputs: Annotated[dict[Name, Given] | None, Field(max_length=16)] = None
+    target: Given | None = None
     edits: Annotated[list[Edit], Field(max_length=MAX_EDITS)] = []
     update: Update | None = None
     options: Annotated[dict[Name, Scalar], Field(max_length=16)] = {}

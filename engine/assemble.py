@@ -25,12 +25,18 @@ def written(
 
 
 class Assembler:
-    """symbols, axes: by tensor name, as the model declares them; axes are strings like "unit input"."""
+    """symbols, axes: by tensor name, as the model declares them; axes are strings like "unit input".
 
-    def __init__(self, symbols: Mapping[str, str], axes: Mapping[str, str]) -> None:
+    labels: by axis name, what the members are called; an axis of another size goes without.
+    """
+
+    def __init__(
+        self, symbols: Mapping[str, str], axes: Mapping[str, str], labels: Mapping[str, tuple[str, ...]]
+    ) -> None:
         self.records: dict[str, TensorRecord] = {}
         self._symbols = symbols
         self._axes = axes
+        self._labels = labels
         self._by_entry: dict[int, str] = {}
 
     def record(self, entry: Entry, template: Entry | None = None) -> TensorRecord:
@@ -107,7 +113,12 @@ class Assembler:
         names = entry.axes or tuple(self._axes.get(entry.name, "").split())
         if not names and template is not None:
             return self.records[self._by_entry[id(template)]].axes
-        return named_axes(names, entry.value.shape)
+        axes = named_axes(names, entry.value.shape)
+        return tuple(self._labelled(axis) for axis in axes) if self._labels else axes
+
+    def _labelled(self, axis: Axis) -> Axis:
+        words = self._labels.get(axis.name)
+        return axis if words is None or len(words) != axis.size else replace(axis, labels=words)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -49,6 +49,7 @@ def trace(
     title: str = "",
     dtype: torch.dtype | None = None,
     parts: bool = True,
+    labels: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Trace:
     """Runs `module` on `inputs` and records every tensor, every step, every gradient.
 
@@ -59,6 +60,7 @@ def trace(
     seed:    of the random state for this run; None leaves random operations to the thread's own state.
     dtype:   converts module and floating inputs first (float64 to verify).
     parts:   also compute what each backward step sends to each operand (a run of each step again).
+    labels:  names of the members of axes, by the axis' name.
     request: what is kept as the trace's request, by default a description of these arguments; name, title: the model's.
 
     Raises InputError for edits, interventions or frozen places that do not exist, RunError (with the trace so far)
@@ -71,7 +73,7 @@ def trace(
             given, target, loss, edits, interventions, update,
             backward=backward, mode=mode, seed=seed, dtype=None if dtype is None else str(dtype), parts=parts,
         )  # fmt: skip
-    run = _Run(module, given, target, loss, edits, interventions, backward, mode, on_step, dtype, parts)
+    run = _Run(module, given, target, loss, edits, interventions, backward, mode, on_step, dtype, parts, labels)
     try:
         with alone(), torch.inference_mode(False), torch.set_grad_enabled(backward):
             return run.whole(request, name or type(module).__name__, title, seed, update)
@@ -95,9 +97,10 @@ class _Run:
         on_step: OnStep | None,
         dtype: torch.dtype | None,
         parts: bool,
+        labels: Mapping[str, tuple[str, ...]] | None,
     ) -> None:
         self.module, self.given, self.target, self.mode, self.dtype = module, given, target, mode, dtype
-        self.loss, self.edits, self.on_step, self.parts = loss, edits, on_step, parts
+        self.loss, self.edits, self.on_step, self.parts, self.labels = loss, edits, on_step, parts, labels or {}
         self.wants_gradients = backward
         self.interventions: dict[str, list[tuple[str, Intervention]]] = {}
         for number, one in enumerate(interventions):
@@ -150,7 +153,7 @@ class _Run:
         own: its parameters have storage of their own. copy: every value is copied as it is recorded.
         """
         skeleton = private_copy(self.module, self.edits, dtype=self.dtype, recording=self.wants_gradients, own=own)
-        self.assembler = Assembler(getattr(self.module, "symbols", {}), getattr(self.module, "axes", {}))
+        self.assembler = Assembler(getattr(self.module, "symbols", {}), getattr(self.module, "axes", {}), self.labels)
         self.steps.clear()
         self.calls.clear()
         recorder = Recorder(

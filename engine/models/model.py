@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -13,6 +12,7 @@ from torch import nn
 
 from engine.errors import InputError
 from engine.intervene import Intervention, Kind
+from engine.models.fields import InputField, floats, listed, mapping, number, rows_like
 from engine.run import Loss, OnStep, trace
 from engine.skeleton import Edit
 from engine.trace import Trace
@@ -20,42 +20,6 @@ from engine.update import Frozen, Update
 
 _KINDS: tuple[Kind, ...] = ("set", "scale", "add", "patch")
 _FIELDS = ("inputs", "target", "edits", "interventions", "backward", "update", "options", "mode", "seed")
-
-
-@dataclass(frozen=True)
-class InputField:
-    """A vector of `size` numbers, or up to `rows` rows of them; `limit` bounds each number's magnitude.
-
-    A field of size 1 is also given as a bare number, and its rows as a list of numbers.
-    """
-
-    name: str
-    size: int
-    default: tuple[float, ...]
-    limit: float
-    rows: int = 256
-
-    def read(self, field: str, value: Any, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-        """A tensor of shape [size] or [example, size]. Raises InputError that says expected and got."""
-        if self.size == 1 and not isinstance(value, list | tuple):
-            value = [value]
-        if not isinstance(value, list | tuple):
-            raise InputError(field, f"be a list of {_numbers(self.size)}, or of rows of them", type(value).__name__)
-        nested = bool(value) and isinstance(value[0], list | tuple)
-        if self.size == 1 and not nested and len(value) != 1:
-            value, nested = [[number] for number in value], True
-        if not nested:
-            return torch.tensor(self._row(field, value), dtype=dtype)
-        if len(value) > self.rows:
-            raise InputError(field, f"have at most {self.rows} rows", len(value))
-        return torch.tensor([self._row(f"{field}[{number}]", row) for number, row in enumerate(value)], dtype=dtype)
-
-    def _row(self, field: str, row: Any) -> list[float]:
-        if not isinstance(row, list | tuple):
-            raise InputError(field, f"have {_numbers(self.size)}", type(row).__name__)
-        if len(row) != self.size:
-            raise InputError(field, f"have {_numbers(self.size)}", len(row))
-        return [number(f"{field}[{place}]", value, self.limit) for place, value in enumerate(row)]
 
 
 @dataclass(frozen=True)
@@ -73,6 +37,9 @@ class Model:
     """build(**options) gives the module, loss(prediction, target) one number.
 
     inputs: what forward takes, by name. `defaults` is the whole default request.
+    target: what the loss compares with; None where the loss needs nothing.
+    labels: the members' names of an axis, by the axis' name: words, or the name of the input that gives them, position
+            by position (for one example).
     """
 
     name: str
@@ -81,14 +48,28 @@ class Model:
     build: Callable[..., nn.Module]
     loss: Loss
     inputs: tuple[InputField, ...]
-    target: InputField
+    target: InputField | None
     options: tuple[Option, ...] = ()
+    labels: Mapping[str, tuple[str, ...] | str] = field(default_factory=dict)
+
+    def axis_labels(self, request: Mapping[str, Any], example: int = 0) -> dict[str, tuple[str, ...]]:
+        """The names of axes' members in a canonical request, for one of its examples."""
+        found = {}
+        for axis, named in self.labels.items():
+            if isinstance(named, str):
+                value = request["inputs"][named]
+                row = value[min(example, len(value) - 1)] if value and isinstance(value[0], list) else value
+                found[axis] = tuple(map(str, row))
+            else:
+                found[axis] = named
+        return found
 
     @property
     def defaults(self) -> dict[str, Any]:
+        target = self.target
         return {
             "inputs": {field.name: list(field.default) for field in self.inputs},
-            "target": self.target.default[0] if self.target.size == 1 else list(self.target.default),
+            "target": None if target is None else target.default[0] if target.size == 1 else list(target.default),
             "edits": [],
             "interventions": [],
             "backward": True,
@@ -117,7 +98,13 @@ class Model:
                 raise InputError(f"inputs.{name}", f"be one of {', '.join(known)}", repr(name))
         whole["inputs"] = {**self.defaults["inputs"], **inputs}
         whole["options"] = self._options(mapping("options", whole["options"]))
-        whole["inputs"], whole["target"] = _floats(whole["inputs"]), _floats(whole["target"])
+        whole["inputs"] = {
+            field.name: field.canonical(f"inputs.{field.name}", whole["inputs"][field.name]) for field in self.inputs
+        }
+        if self.target is not None:
+            whole["target"] = self.target.canonical("target", whole["target"])
+        elif whole["target"] is not None:
+            raise InputError("target", "be null, as this model has no target", type(whole["target"]).__name__)
         whole["edits"] = _latest([_with_floats(edit) for edit in listed("edits", whole["edits"])])
         whole["interventions"] = [_with_floats(one) for one in listed("interventions", whole["interventions"])]
         if isinstance(whole["update"], Mapping):
@@ -133,8 +120,11 @@ class Model:
         whole = self.canonical(request)
         wide = dtype or torch.float32
         inputs = {one.name: one.read(f"inputs.{one.name}", whole["inputs"][one.name], wide) for one in self.inputs}
-        target = self.target.read("target", whole["target"], wide)
-        target = _rows_like(next(iter(inputs.values())), target)
+        target = None
+        if self.target is not None:
+            target = rows_like(
+                self.target, next(iter(inputs.values())), self.target.read("target", whole["target"], wide)
+            )
         return trace(
             self.module(whole["options"]),
             inputs,
@@ -151,7 +141,12 @@ class Model:
             name=self.name,
             title=self.title,
             dtype=dtype,
+            labels=self.axis_labels(whole) if inputs and next(iter(inputs.values())).dim() == 1 else self._fixed_labels,
         )
+
+    @property
+    def _fixed_labels(self) -> dict[str, tuple[str, ...]]:
+        return {axis: words for axis, words in self.labels.items() if not isinstance(words, str)}
 
     def _options(self, given: Mapping[str, Any]) -> dict[str, str]:
         known = {option.name: option for option in self.options}
@@ -166,28 +161,6 @@ class Model:
 @functools.cache
 def _built(build: Callable[..., nn.Module], options: tuple[tuple[str, str], ...]) -> nn.Module:
     return build(**dict(options)).eval().requires_grad_()
-
-
-def number(field: str, value: Any, limit: float = math.inf) -> float:
-    """A finite number of magnitude at most `limit`. Raises InputError."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(field, "be a number", repr(value)[:80])
-    if not math.isfinite(value) or abs(value) > limit:
-        bound = f" from {-limit:g} to {limit:g}" if math.isfinite(limit) else ""
-        raise InputError(field, f"be a finite number{bound}", value)
-    return float(value)
-
-
-def mapping(field: str, value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise InputError(field, "be an object", type(value).__name__)
-    return value
-
-
-def listed(field: str, value: Any) -> list[dict[str, Any]]:
-    if not isinstance(value, list | tuple):
-        raise InputError(field, "be a list", type(value).__name__)
-    return [dict(mapping(f"{field}[{number}]", one)) for number, one in enumerate(value)]
 
 
 def _edit(place: int, edit: Mapping[str, Any]) -> Edit:
@@ -235,17 +208,8 @@ def _index(field: str, value: Any) -> tuple[int | None, ...]:
     return tuple(value)
 
 
-def _floats(value: Any) -> Any:
-    """The same with whole numbers as floats, so that 2 and 2.0 are one request."""
-    if isinstance(value, Mapping):
-        return {key: _floats(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_floats(part) for part in value]
-    return float(value) if type(value) is int and abs(value) < 2**53 else value
-
-
 def _with_floats(one: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value if key in ("index", "frozen") else _floats(value) for key, value in one.items()}
+    return {key: value if key in ("index", "frozen") else floats(value) for key, value in one.items()}
 
 
 def _latest(edits: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -255,23 +219,3 @@ def _latest(edits: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     last = {(str(edit.get("parameter")), str(list(edit["index"]))): edit for edit in edits}
     overlap = any(None in edit["index"] for edit in edits)
     return list(last.values()) if overlap else [last[key] for key in sorted(last)]
-
-
-def _rows_like(inputs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    """A target for every row: one number serves all rows. Raises InputError where the counts differ."""
-    if inputs.dim() == 1:
-        if target.dim() == 2 and target.shape[0] == 1:
-            return target[0]
-        if target.dim() == 1:
-            return target
-        raise InputError("target", "be 1 number, as there is one example", f"{target.shape[0]}")
-    rows = inputs.shape[0]
-    if target.dim() == 1:
-        return target.expand(rows, -1).clone()
-    if target.shape[0] != rows:
-        raise InputError("target", f"be 1 number or {rows}, one for each row of the inputs", f"{target.shape[0]}")
-    return target
-
-
-def _numbers(count: int) -> str:
-    return "1 number" if count == 1 else f"{count} numbers"

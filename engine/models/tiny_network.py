@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from engine.models.model import InputField, Model, Option
+from engine.models.fields import InputField
+from engine.models.model import Model, Option
 from engine.tap import tap
 
 

@@ -131,7 +131,7 @@ def test_the_list_of_models_says_what_each_takes(client: TestClient) -> None:
         "readout.bias",
     ]
     assert "hidden.activation" in [one["name"] for one in tiny["activations"]]
-    assert tiny["inputs"] == [{"name": "x", "size": 2, "default": [2, -1], "rows": 256, "limit": 1e6}]
+    assert tiny["inputs"] == [{"name": "x", "size": 2, "default": [2, -1], "rows": 256, "limit": 1e6, "least": None, "words": None}]
     assert tiny["options"][0]["values"] == {"relu": "ReLU", "none": "none"}
     # 2*2*3+3 for z, 3 for h, 2*3+1 for the prediction, and the loss
     assert tiny["cost"]["forward_flops"] >= 25
