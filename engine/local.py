@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 import torch
 
-from engine.backward import run_step
 from engine.ops.table import rows
+from engine.replay import run_step
 from engine.trace import Index, Step, Trace
 
 FEW_CELLS = 4096

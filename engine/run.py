@@ -12,7 +12,8 @@ import torch
 from torch import nn
 
 from engine.assemble import Assembler
-from engine.backward import backward_step, gradient_record, gradients, residual, sent_backward
+from engine.backward import backward_step, gradient_record, gradients
+from engine.contributions import residual, sent_backward
 from engine.digest import own_request, trace_id
 from engine.entry import Call, Entry
 from engine.errors import InputError, RunError, Stopped
