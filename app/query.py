@@ -33,7 +33,7 @@ def read(space: Space, pairs: Iterable[tuple[str, str]]) -> State:
             given.pop(name, None)
             given[name] = value
     if "rows" in given:
-        reader.whole("rows", given.pop("rows"), 1, MAX_ROWS, 1)
+        reader.whole("rows", given.pop("rows"), 1, space.most_rows, 1)
     for name, value in given.items():
         reader.take(name, value)
     if frozen:
@@ -117,7 +117,7 @@ class _Reader:
         tensor, index = split_cell(name)
         shape = self.space.shape(tensor, rows) if index is not None else None
         if shape is None or index is None:
-            known = ", ".join([*self.space.inputs, *self.space.parameters, *(["target"] if self.space.targets else [])])
+            known = ", ".join(self.space.known)
             self.error(name, f"the field {_shown(name)}", f"be a cell of {known}", value, "the run without it")
             return
         place = self.space.rowed(tensor, index)
@@ -126,17 +126,30 @@ class _Reader:
             wanted = f"have an index inside {' by '.join(map(str, shape))}, from 0"
             self.error(name, tensor, wanted, cell_name("", index), "the run without it")
             return
-        number = self.number(name, self.space.label(*place, rows), value, default)
+        number = self.given(name, place, value, default)
         if number is not None and (tensor in self.space.parameters or place[1][0] < rows):
             self.cells[place] = number
+
+    def given(self, name: str, place: Place, value: str, default: float) -> float | None:
+        """What a cell is set to: a number, or the place of a word; None with an error."""
+        label = self.space.label(*place, self.fields.get("rows", 1))
+        given = self.space.inputs.get(place[0])
+        if given is None:
+            return self.number(name, label, value, default)
+        if not given.field.words:
+            return self.number(name, label, value, default, given.field.least)
+        word = given.field.place(value.strip())
+        if word is None:
+            self.error(name, label, f"be one of {', '.join(given.field.words)}", value, str(given.said(default)))
+        return word
 
     def switch(self, name: str, value: str) -> None:
         part, cell = name[:2], name[3:]
         tensor, index = split_cell(cell)
         place = (tensor, index or ())
-        if place not in set(self.space.switch_places()):
+        if not self.space.has_switch(*place):
             known = ", ".join(self.space.switches)
-            self.error(name, f"the field {_shown(name)}", f"be a unit of {known}", value, "the run without it")
+            self.error(name, f"the field {_shown(name)}", f"be a cell of {known}", value, "the run without it")
         elif part == "do":
             if value in KINDS:
                 self.kinds[place] = value

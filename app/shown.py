@@ -32,12 +32,7 @@ class Shown:
 
     def link(self, step: str = "", **view: Any) -> str:
         """The run's address; step: the tensor whose making is shown, view: as in State.link (cell, of, view ...)."""
-        if step:
-            maker = self.trace.maker(step)
-            if maker is None:
-                raise ValueError(f"expected a tensor that a step makes; got {step!r}")
-            view["step"] = maker.index
-        return self.state.link(**view)
+        return self.state.link(**({"step": step_of(self.trace, step)} if step else {}), **view)
 
     def value(self, tensor: str, index: Index = ()) -> float:
         """One cell as pages write it: the shortest decimal of its float32."""
@@ -58,13 +53,21 @@ class Shown:
         return {**after, "prediction": single(after["prediction"]), "loss": single(after["loss"])}
 
 
+def step_of(trace: Trace, tensor: str) -> int:
+    """The step that makes a tensor or sends the last part of a gradient. Raises ValueError where none does."""
+    for step in reversed(trace.steps):
+        if tensor in step.outputs or any(sent.to == tensor for sent in step.sends):
+            return step.index
+    raise ValueError(f"expected a tensor that a step makes; got {tensor!r}")
+
+
 @functools.cache
 def stage(slug: str) -> State:
     """A lesson's default state."""
     lesson = lessons.catalogue()[slug]
     model = catalogue()[lesson.model]
     request = model.canonical(lesson.request)
-    return state_of(space_of(f"/lessons/{slug}", request, model.trace(request), model.options, lesson.examples))
+    return state_of(space_of(f"/lessons/{slug}", model, request, model.trace(request), lesson.examples))
 
 
 def shown(slug: str, **changes: Any) -> Shown:

@@ -1,6 +1,6 @@
 """What a page's address may set: the cells, switches, options and update of a model's run, with their defaults.
 
-Read off the default run itself, so nothing is listed twice. Reading an address is state.py's.
+Read off the model and its default run, so nothing is listed twice. Reading an address is query.py's.
 """
 
 from __future__ import annotations
@@ -9,18 +9,44 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from app.inline import cell_name as cell_name
 from app.numbers import single
-from engine.labels import cell_label
-from engine.models.model import Option
+from engine.labels import cell_label, subscripts
+from engine.models.fields import InputField
+from engine.models.model import Model, Option
 from engine.trace import Index, TensorRecord, Trace
 
 MAX_ROWS = 16
+TARGET = "target"
 Place = tuple[str, Index]
 Frozen = tuple[str, Index | None]
+
+
+@dataclass(frozen=True)
+class Given:
+    """An input, or the target: rows of numbers, words as their places; examples are its default rows, at least one."""
+
+    field: InputField
+    symbol: str
+    examples: tuple[tuple[float, ...], ...]
+
+    @property
+    def size(self) -> int:
+        return self.field.size
+
+    def default(self, row: int, column: int) -> float | None:
+        """None beyond the rows that there may be; rows without a default of their own are like the first."""
+        if not (0 <= row < min(MAX_ROWS, self.field.rows) and 0 <= column < self.size):
+            return None
+        return self.examples[row if row < len(self.examples) else 0][column]
+
+    def said(self, number: float) -> float | str:
+        """A number as a request has it: the word where it stands for one."""
+        return self.field.words[int(number)] if self.field.words else number
 
 
 @dataclass(frozen=True)
@@ -29,8 +55,7 @@ class Space:
 
     path:       the page's address without its query.
     request:    the default request, complete, in the API's form, for one example.
-    inputs:     the default numbers of one example, by input name; targets: the default target, () where there is none.
-    examples:   default rows after the first, each {input name: numbers, "target": number}.
+    inputs:     by name; the target, where there is one, is the last of them.
     parameters: the records of the default run's parameters; switches: of the activations that can be replaced.
     options:    by name, each with its title, values and their names.
     frozen:     what the default update leaves alone.
@@ -38,38 +63,43 @@ class Space:
 
     path: str
     request: Mapping[str, Any]
-    inputs: Mapping[str, tuple[float, ...]]
-    targets: tuple[float, ...]
-    examples: tuple[Mapping[str, Any], ...]
-    parameters: Mapping[str, TensorRecord]
-    switches: Mapping[str, TensorRecord]
-    options: Mapping[str, Option]
-    learning_rate: float
-    frozen: frozenset[Frozen]
+    inputs: Mapping[str, Given] = field(default_factory=dict)
+    parameters: Mapping[str, TensorRecord] = field(default_factory=dict)
+    switches: Mapping[str, TensorRecord] = field(default_factory=dict)
+    options: Mapping[str, Option] = field(default_factory=dict)
+    learning_rate: float = 0.0
+    frozen: frozenset[Frozen] = frozenset()
+
+    @property
+    def known(self) -> list[str]:
+        """The names of what can be set, as an error lists them."""
+        return sorted([*self.inputs, *self.parameters], key=lambda name: self._order[name])
+
+    @property
+    def most_rows(self) -> int:
+        """How many examples a run may have."""
+        return min([MAX_ROWS, *(given.field.rows for given in self.inputs.values())])
 
     def default(self, name: str, index: Index) -> float | None:
-        """The default of one cell; inputs and targets are indexed [row, ...]. None where there is no such cell."""
+        """The default of one cell; inputs are indexed [row, column]. None where there is no such cell."""
         if name in self.parameters:
             return _at(self.parameters[name], index)
-        if name == "target" and self.targets:
-            return self._row(index, "target", self.targets) if len(index) == 1 else None
-        if name in self.inputs and len(index) == 2 and index[1] < len(self.inputs[name]):
-            return self._row(index, name, self.inputs[name])
-        return None
+        return self.inputs[name].default(*index) if name in self.inputs and len(index) == 2 else None
 
-    def cells(self, rows: int) -> Iterator[Place]:
-        """Every cell that can be set, in the order of links: inputs by row, parameters, targets."""
-        for name, numbers in self.inputs.items():
-            yield from ((name, (row, column)) for row in range(rows) for column in range(len(numbers)))
-        for name, record in self.parameters.items():
-            yield from ((name, index) for index in indices(record.shape))
-        if self.targets:
-            yield from (("target", (row,)) for row in range(rows))
+    def has_switch(self, name: str, index: Index) -> bool:
+        """Whether an activation has such a cell; its index is without the example."""
+        shape = self.switches[name].shape if name in self.switches else None
+        return shape is not None and _inside(index, shape)
 
-    def switch_places(self) -> Iterator[Place]:
-        """Every activation cell that can be replaced, by its last axis."""
-        for name, record in self.switches.items():
-            yield from ((name, (unit,)) for unit in range(record.shape[-1]))
+    def in_order(self, places: Iterable[Place]) -> list[Place]:
+        """In the order of links: inputs, parameters, the target; switches by their making."""
+        return sorted(places, key=lambda place: (self._order[place[0]], place[1]))
+
+    @cached_property
+    def _order(self) -> Mapping[str, int]:
+        inputs = [name for name in self.inputs if name != TARGET]
+        names = dict.fromkeys([*inputs, *self.parameters, TARGET, *self.switches])
+        return {name: number for number, name in enumerate(names)}
 
     def choice(self, option: str) -> str:
         """The default choice of an option."""
@@ -80,30 +110,40 @@ class Space:
         if name in self.parameters:
             return cell_label(self.parameters[name], index)
         if name in self.switches:
-            record = self.switches[name]
-            return cell_label(record, (*(0,) * (len(record.shape) - 1), *index))
-        symbol = "t" if name == "target" else name
-        rest = "".join(_SUBSCRIPTS[int(digit)] for part in index[1:] for digit in str(part + 1))
-        return f"{symbol}{rest}" + (f" of example {index[0] + 1}" if rows > 1 else "")
+            return cell_label(self.switches[name], index)
+        given = self.inputs[name]
+        below = subscripts(index[1:]) if given.size > 1 else ""
+        return f"{given.symbol}{below}" + (f" of example {index[0] + 1}" if rows > 1 else "")
+
+    def said(self, name: str, number: float) -> float | str:
+        """A cell's number as it is written: the word where it stands for one."""
+        return self.inputs[name].said(number) if name in self.inputs else number
+
+    def field(self, name: str, index: Index, rows: int) -> str:
+        """The name under which an address sets a cell: of one example without its row, of one column without that."""
+        if name in self.inputs:
+            index = index[:1] if self.inputs[name].size == 1 else index[1:] if rows == 1 else index
+        return cell_name(name, index)
 
     def shape(self, name: str, rows: int) -> tuple[int, ...] | None:
         """The shape under which an address names the cells of a tensor."""
-        leading = (rows,) if rows > 1 else ()
         if name in self.parameters:
             return self.parameters[name].shape
-        if name == "target" and self.targets:
-            return leading or (1,)
-        if name in self.inputs:
-            return (*leading, len(self.inputs[name]))
-        return None
+        if name not in self.inputs:
+            return None
+        size = self.inputs[name].size
+        return (rows,) if size == 1 else (rows, size) if rows > 1 else (size,)
 
     def rowed(self, name: str, index: Index) -> Place | None:
-        """The place an address names: `x[1]` is the first example's; None where the number of subscripts is wrong."""
-        if name in self.inputs:
-            return (name, (0, *index) if len(index) == 1 else index) if len(index) in (1, 2) else None
-        if name == "target" and len(index) == 2 and index[1] == 0:  # the cell of the recorded tensor
-            return name, index[:1]
-        return (name, index) if name in self.parameters or len(index) == 1 else None
+        """The place an address names: `x[1]` is the first example's, `target[1]`, of one column, the second's.
+
+        None where the number of subscripts is wrong.
+        """
+        if name in self.parameters:
+            return name, index
+        if name in self.inputs and len(index) == 1:
+            return name, ((*index, 0) if self.inputs[name].size == 1 else (0, *index))
+        return (name, index) if name in self.inputs and len(index) == 2 else None
 
     def place(self, cell: str) -> Place:
         """The place of a cell's name; ValueError where there is none."""
@@ -114,11 +154,11 @@ class Space:
         return place
 
     def switch(self, cell: str) -> Place:
-        """The place of an activation's unit by name; ValueError where there is none."""
+        """The place of an activation's cell by name; ValueError where there is none."""
         name, index = split_cell(cell)
-        if (name, index) not in set(self.switch_places()):
-            raise ValueError(f"expected a unit of {', '.join(self.switches)}; got {cell!r}")
-        return name, index or ()
+        if index is None or not self.has_switch(name, index):
+            raise ValueError(f"expected a cell of {', '.join(self.switches)}; got {cell!r}")
+        return name, index
 
     def frozen_of(self, names: Iterable[str]) -> frozenset[Frozen]:
         """Frozen places from names of parameters and of their cells; ValueError for others."""
@@ -137,55 +177,49 @@ class Space:
     def whole(self, frozen: Iterable[Frozen]) -> frozenset[Frozen]:
         """The same places with a parameter named once where all of it is frozen."""
         found = set(frozen)
-        for name, record in self.parameters.items():
-            cells: set[Frozen] = {(name, index) for index in indices(record.shape)}
-            if (name, None) in found or cells <= found:
+        for name in {name for name, _ in found}:
+            cells = {place for place in found if place[0] == name and place[1] is not None}
+            if (name, None) in found or len(cells) == math.prod(self.parameters[name].shape):
                 found = (found - cells) | {(name, None)}
         return frozenset(found)
 
     def ordered(self, frozen: Iterable[Frozen]) -> list[Frozen]:
         """In the order of the parameters, then of their cells."""
-        order = list(self.parameters)
-        return sorted(frozen, key=lambda one: (order.index(one[0]), one[1] or ()))
-
-    def _row(self, index: Index, name: str, first: tuple[float, ...]) -> float | None:
-        row = index[0]
-        if row >= MAX_ROWS:
-            return None
-        numbers: Any = first
-        if 0 < row <= len(self.examples):
-            numbers = self.examples[row - 1].get(name, first)
-        return float(numbers[index[1]] if name != "target" else numbers[0] if isinstance(numbers, tuple) else numbers)
-
-
-_SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"
+        return sorted(frozen, key=lambda one: (self._order[one[0]], one[1] or ()))
 
 
 def space_of(
-    path: str,
-    request: Mapping[str, Any],
-    trace: Trace,
-    options: Sequence[Option] = (),
-    examples: Sequence[Mapping[str, Any]] = (),
+    path: str, model: Model, request: Mapping[str, Any], trace: Trace, examples: Sequence[Mapping[str, Any]] = ()
 ) -> Space:
-    """The space of a default request (complete, one example) and its run."""
+    """The space of a model's default request (complete, one example) and its run; examples: further default rows."""
     update = request.get("update") or {}
     made = {output for step in trace.steps for output in step.outputs}
-    target = request.get("target")
+    fields = [(field, request["inputs"][field.name]) for field in model.inputs]
+    if model.target is not None:
+        fields.append((model.target, request["target"]))
     return Space(
         path=path,
         request=request,
-        inputs={name: tuple(map(float, numbers)) for name, numbers in request["inputs"].items()},
-        targets=() if target is None else (float(target[0] if isinstance(target, list | tuple) else target),),
-        examples=tuple(examples),
+        inputs={
+            one.name: Given(
+                one,
+                trace.tensors[one.name].symbol if one.name in trace.tensors else one.name,
+                tuple(_numbers(one, row) for row in (value, *(row.get(one.name, value) for row in examples))),
+            )
+            for one, value in fields
+        },
         parameters={
             name: record for name, record in trace.tensors.items() if record.kind == "parameter" and name not in made
         },
         switches=_switches(trace),
-        options={option.name: option for option in options},
+        options={option.name: option for option in model.options},
         learning_rate=float(update.get("learning_rate", 0.1)),
         frozen=frozenset((one["parameter"], _index(one.get("index"))) for one in update.get("frozen", ())),
     )
+
+
+def _numbers(given: InputField, value: Any) -> tuple[float, ...]:
+    return tuple(map(float, given.numbers(given.name, value)))
 
 
 def split_cell(cell: str) -> tuple[str, Index | None]:
@@ -205,6 +239,7 @@ def indices(shape: tuple[int, ...]) -> Iterator[Index]:
 
 
 def _switches(trace: Trace) -> dict[str, TensorRecord]:
+    """The activations that forward makes under a name of their own; () is no place, so single numbers are left out."""
     found = {}
     for step in trace.steps:
         record = trace.tensors[step.output] if step.phase == "forward" else None
@@ -213,9 +248,12 @@ def _switches(trace: Trace) -> dict[str, TensorRecord]:
     return found
 
 
+def _inside(index: Index, shape: tuple[int, ...]) -> bool:
+    return len(index) == len(shape) and all(0 <= at < size for at, size in zip(index, shape, strict=True))
+
+
 def _at(record: TensorRecord, index: Index) -> float | None:
-    shape = record.shape
-    if len(index) != len(shape) or any(not 0 <= at < size for at, size in zip(index, shape, strict=True)):
+    if not _inside(index, record.shape):
         return None
     value = float(record.value[tuple(index)])
     return single(value) if math.isfinite(value) else 0.0

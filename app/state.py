@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from app.numbers import exact, single
-from app.space import Frozen, Place, Space, cell_name
+from app.space import TARGET, Frozen, Place, Space, cell_name
 from engine.trace import Index
 
 KINDS = ("off", "set", "scale", "add")
@@ -89,15 +89,11 @@ class State:
     def request(self) -> dict[str, Any]:
         """The run in the API's form."""
         request = dict(self.space.request)
-        rows = range(self.rows)
-        inputs = {
-            name: [[self.value(name, (row, column)) for column in range(len(numbers))] for row in rows]
-            for name, numbers in self.space.inputs.items()
-        }
-        request["inputs"] = inputs if self.rows > 1 else {name: numbers[0] for name, numbers in inputs.items()}
-        if self.space.targets:
-            targets = [self.value("target", (row,)) for row in rows]
-            request["target"] = targets if self.rows > 1 else targets[0]
+        inputs = {name: self._given(name) for name in self.space.inputs}
+        if TARGET in inputs:
+            target = inputs.pop(TARGET)
+            request["target"] = target[0] if self.rows == 1 and self.space.inputs[TARGET].size == 1 else target
+        request["inputs"] = inputs
         edits = [place for place in self.cells if place[0] in self.space.parameters]
         kept = [one for one in request.get("edits", ()) if (one["parameter"], tuple(one["index"])) not in edits]
         request["edits"] = kept + [
@@ -114,10 +110,17 @@ class State:
         request["update"] = {"rule": "sgd", "learning_rate": self.rate, "frozen": frozen}
         return request
 
+    def _given(self, name: str) -> list[Any]:
+        """An input as a request has it: one example's row, or a list of rows; of one column, a list of its values."""
+        given = self.space.inputs[name]
+        rows = [[given.said(self.value(name, (row, at))) for at in range(given.size)] for row in range(self.rows)]
+        if self.rows == 1:
+            return rows[0]
+        return [row[0] for row in rows] if name == TARGET and given.size == 1 else rows
+
     def _intervention(self, place: Place, kind: str, number: float) -> dict[str, Any]:
         name, index = place
-        leading = len(self.space.switches[name].shape) - len(index) + (self.rows > 1)
-        return {"at": name, "index": [None] * leading + list(index), "set" if kind == "off" else kind: number}
+        return {"at": name, "index": [None] * (self.rows > 1) + list(index), "set" if kind == "off" else kind: number}
 
     # Links
 
@@ -134,12 +137,19 @@ class State:
         """
         if self.guess and "step" in changes:
             changes.setdefault("guess", None)  # another step asks another question
+        if "cell" in changes:
+            changes.setdefault("prove", None)  # a proof is of the cell it was asked for
         if changes.keys() <= _LOOK.keys():  # the run stays: most links of a page
             look = self._look | {
                 name: _LOOK[name] if value is None else _written(value) for name, value in changes.items()
             }
             return self._address({name: value for name, value in look.items() if value != _LOOK[name]})
         return self.changed(**changes).address
+
+    def carry(self, address: str) -> str:
+        """Another run's canonical address with this state's exercises: their variant and the answers."""
+        kept = [*(pair for pair in self._look.items() if pair[0] == "seed"), *self._answers]
+        return f"{address}{'&' if '?' in address else '?'}{_encoded(kept)}" if kept else address
 
     def show(self, **changes: Any) -> str:
         """The address of the default state with changes."""
@@ -187,18 +197,15 @@ class State:
     def run(self) -> list[tuple[str, str]]:
         """The part of the query that makes the run."""
         pairs = []
-        for name, index in self.space.cells(self.rows):
-            if (name, index) in self.cells:
-                written = index[1:] if self.rows == 1 and name in self.space.inputs else index
-                pairs.append((cell_name(name, written), exact(self.cells[name, index])))
+        for name, index in self.cells:
+            said = self.space.said(name, self.cells[name, index])
+            pairs.append((self.space.field(name, index, self.rows), said if isinstance(said, str) else exact(said)))
         if self.rows > 1:
             pairs.append(("rows", str(self.rows)))
-        for place in self.space.switch_places():
-            if place in self.switches:
-                kind, number = self.switches[place]
-                pairs.append((f"do:{cell_name(*place)}", kind))
-                if kind != "off":
-                    pairs.append((f"by:{cell_name(*place)}", exact(number)))
+        for place, (kind, number) in self.switches.items():
+            pairs.append((f"do:{cell_name(*place)}", kind))
+            if kind != "off":
+                pairs.append((f"by:{cell_name(*place)}", exact(number)))
         pairs.extend(sorted(self.options.items()))
         if self.learning_rate is not None:
             pairs.append(("lr", exact(self.learning_rate)))
@@ -245,12 +252,14 @@ def normal(state: State) -> State:
     """The state without what is default, so that one meaning has one form. Raises ValueError for what does not fit."""
     space = state.space
     cells, switches = {}, {}
-    for place in space.cells(state.rows):
-        number = state.cells.get(place)
+    for place in space.in_order(state.cells):
+        number = state.cells[place]
+        if place[0] in space.inputs and place[1][0] >= state.rows:
+            continue
         if number is not None and single(number) != space.default(*place):
             cells[place] = single(number)
-    for place in space.switch_places():
-        if (switch := state.switches.get(place)) is not None:
+    for place in space.in_order(state.switches):
+        if (switch := state.switches[place]) is not None:
             kind, number = (switch, 0.0) if isinstance(switch, str) else switch
             if kind not in KINDS:
                 raise ValueError(f"expected one of {', '.join(KINDS)}; got {kind!r}")

@@ -15,10 +15,13 @@ GRADIENT = "∂L/∂"
 
 def cell_label(record: TensorRecord, index: Index) -> str:
     """Symbol and 1-based subscripts; axes of size 1 are dropped; commas only where a subscript has two digits."""
-    numbers = [str(number + 1) for number, axis in zip(index, record.axes, strict=True) if axis.size > 1]
-    return record.symbol + ("," if any(len(number) > 1 for number in numbers) else "").join(numbers).translate(
-        _SUBSCRIPTS
-    )
+    return record.symbol + subscripts([at for at, axis in zip(index, record.axes, strict=True) if axis.size > 1])
+
+
+def subscripts(index: Sequence[int]) -> str:
+    """1-based subscripts of an index: ₂₁, with commas where one has two digits."""
+    numbers = [str(number + 1) for number in index]
+    return ("," if any(len(number) > 1 for number in numbers) else "").join(numbers).translate(_SUBSCRIPTS)
 
 
 def symbol_for(symbol: str, axes: Sequence[Axis]) -> str:

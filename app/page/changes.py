@@ -15,20 +15,15 @@ def edits(run: Run) -> list[Data]:
     """{field, label, before, after, undo} in the order of links; before and after are texts."""
     state, space = run.state, run.state.space
     found: list[Data] = []
-    for name, index in space.cells(state.rows):
-        if (name, index) in state.cells:
-            written = index[1:] if state.rows == 1 and name in space.inputs else index
-            field, before, after = cell_name(name, written), space.default(name, index), state.cells[name, index]
-            found.append(
-                _edit(field, space.label(name, index, state.rows), before, after, state.link(set={field: None}))
-            )
-    for place in space.switch_places():
-        if place in state.switches:
-            kind, number = state.switches[place]
-            field = cell_name(*place)
-            sign = {"set": "←", "off": "←", "scale": "×", "add": "+"}[kind]
-            edit = _edit(field, space.label(*place), None, number, state.link(do={field: None}))
-            found.append(edit | {"sign": sign})
+    for (name, index), number in state.cells.items():
+        field = space.field(name, index, state.rows)
+        before, after = (space.said(name, one) for one in (space.default(name, index) or 0.0, number))
+        found.append(_edit(field, space.label(name, index, state.rows), before, after, state.link(set={field: None})))
+    for place, (kind, number) in state.switches.items():
+        field = cell_name(*place)
+        sign = {"set": "←", "off": "←", "scale": "×", "add": "+"}[kind]
+        edit = _edit(field, space.label(*place), None, number, state.link(do={field: None}))
+        found.append(edit | {"sign": sign})
     for name, choice in state.options.items():
         option = space.options[name]
         edit = _edit(name, option.title, space.choice(name), choice, state.link(options={name: None}))
@@ -93,10 +88,7 @@ def _named(run: Run, tensor: str) -> Data:
 
 def _fields(run: Run) -> list[str]:
     state = run.state
-    return [
-        cell_name(name, index[1:] if state.rows == 1 and name in state.space.inputs else index)
-        for name, index in state.cells
-    ]
+    return [state.space.field(name, index, state.rows) for name, index in state.cells]
 
 
 def _edit(field: str, label: str, before: Any, after: Any, undo: str) -> Data:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Iterator
+
 from app.inline import cell_name
 from app.numbers import exact
 from app.page.run import Data, Run, axes_data
-from app.space import MAX_ROWS, indices
+from app.space import Place, indices, split_cell
 from app.state import KINDS
 from engine.trace import Axis, Index
+
+SMALL = 48
+"""Cells of a tensor that get a field each, all at once."""
+_BY = "0.5"  # what a switch starts with: half, where it is chosen to scale
 
 
 def forms(run: Run) -> Data | None:
@@ -19,8 +26,8 @@ def forms(run: Run) -> Data | None:
     if not space.inputs and not space.parameters:
         return None
     return {
-        "groups": [*_inputs(run), *_parameters(run), *_targets(run)],
-        "rows": {"count": run.state.rows, "most": MAX_ROWS},
+        "groups": sorted([*_inputs(run), *_parameters(run)], key=lambda group: space.known.index(group["name"])),
+        "rows": {"count": run.state.rows, "most": space.most_rows},
         "switches": _switches(run),
         "options": _options(run),
         "update": _update(run),
@@ -28,29 +35,45 @@ def forms(run: Run) -> Data | None:
 
 
 def _inputs(run: Run) -> list[Data]:
-    many = run.state.rows > 1
     groups = []
-    for name, numbers in run.state.space.inputs.items():
-        rows = [[_field(run, name, (row, column)) for column in range(len(numbers))] for row in range(run.state.rows)]
-        if not many:  # one example stands upright, as in the equations
+    for name, given in run.state.space.inputs.items():
+        rows = [[_field(run, name, (row, column)) for column in range(given.size)] for row in range(run.state.rows)]
+        if run.state.rows == 1 and not given.field.words:  # one example stands upright, as in the equations
             rows = [[field] for field in rows[0]]
         groups.append(_group(run, name, rows))
     return groups
 
 
-def _targets(run: Run) -> list[Data]:
-    if not run.state.space.targets:
-        return []
-    return [_group(run, "target", [[_field(run, "target", (row,))] for row in range(run.state.rows)])]
-
-
 def _parameters(run: Run) -> list[Data]:
     groups = []
     for name, record in run.state.space.parameters.items():
-        fields = [_field(run, name, index) for index in indices(record.shape)]
-        width = record.shape[-1] if len(record.shape) > 1 else 1
-        groups.append(_group(run, name, [fields[at : at + width] for at in range(0, len(fields), width)]))
+        places = list(_places(run, name, record.shape, run.state.cells))
+        fields = [_field(run, name, index) for index in places]
+        width = record.shape[-1] if len(record.shape) > 1 and _is_small(record.shape) else 1
+        group = _group(run, name, [fields[at : at + width] for at in range(0, len(fields), width)])
+        groups.append(group | {"labelled": not _is_small(record.shape), "first": _first(name, record.shape)})
     return groups
+
+
+def _places(run: Run, name: str, shape: tuple[int, ...], changed: Iterable[Place]) -> Iterator[Index]:
+    """The cells that get a field: all of a small tensor, else the selected one and those that are changed."""
+    if _is_small(shape):
+        yield from indices(shape)
+        return
+    tensor, index = split_cell(run.state.cell)
+    found = {place for one, place in changed if one == name}
+    if tensor == name and index is not None:
+        found.add(index[-len(shape) :])
+    yield from sorted(found)
+
+
+def _first(name: str, shape: tuple[int, ...]) -> str | None:
+    """The cell to choose first, of a tensor too large for a field each; None of others."""
+    return None if _is_small(shape) else cell_name(name, (0,) * len(shape))
+
+
+def _is_small(shape: tuple[int, ...]) -> bool:
+    return math.prod(shape) <= SMALL
 
 
 def _group(run: Run, name: str, rows: list[list[Data]]) -> Data:
@@ -63,26 +86,25 @@ def _group(run: Run, name: str, rows: list[list[Data]]) -> Data:
                 f"{symbol} row {number + 1} column {column + 1}" if len(row) > 1 else f"{symbol} {number + 1}"
             )
             field["aria"] = symbol if len(rows) == len(row) == 1 else field["aria"]
-    return {"name": name, "symbol": symbol, "axes": axes_data(axes), "rows": rows}
+    return {"name": name, "symbol": symbol, "axes": axes_data(axes), "rows": rows, "labelled": False, "first": None}
 
 
 def _field(run: Run, name: str, index: Index) -> Data:
-    """index: as the space counts, inputs and targets by row."""
+    """index: as the space counts, inputs by row."""
     state, space = run.state, run.state.space
-    given = name in space.inputs
-    written = index[1:] if given and state.rows == 1 else index
-    cell = written
-    if name == "target":
-        cell = index if state.rows == 1 else (*index, 0)
-    field = cell_name(name, written)
+    cell = index[1:] if name in space.inputs and state.rows == 1 else index
+    field = space.field(name, index, state.rows)
     value = state.value(name, index)
+    said = space.said(name, value)
+    words = space.inputs[name].field.words if name in space.inputs else ()
     return {
         "name": field,
         "cell": cell_name(name, cell),
         "id": field_id(field),
         "label": space.label(name, index, state.rows),
-        "value": _raw(run, field, exact(value)),
+        "value": _raw(run, field, said if isinstance(said, str) else exact(said)),
         "number": value,
+        "choices": list(words),
         "default": space.default(name, index),
         "changed": (name, index) in state.cells,
         "error": _error(run, field),
@@ -90,23 +112,36 @@ def _field(run: Run, name: str, index: Index) -> Data:
 
 
 def _switches(run: Run) -> list[Data]:
+    """A group an activation: all its cells where the model has few, else the selected one and those that are held."""
     groups = []
+    few = sum(math.prod(record.shape) for record in run.state.space.switches.values()) <= SMALL
     for name, record in run.state.space.switches.items():
-        units = []
-        for unit in range(record.shape[-1]):
-            place = (name, (unit,))
-            kind, number = run.state.switches.get(place, ("", 0.0))
-            do, by = f"do:{cell_name(*place)}", f"by:{cell_name(*place)}"
-            units.append({
-                "cell": cell_name(*place), "label": run.state.space.label(*place),
-                "do": do, "by": by, "do_id": field_id(do), "by_id": field_id(by),
-                "kind": run.state.raw.get(do, kind) if _error(run, by) else kind,
-                "value": _raw(run, by, exact(number) if kind not in ("", "off") else ""),
-                "changed": bool(kind),
-                "error": _error(run, by) or _error(run, do),
-            })  # fmt: skip
-        groups.append({"name": name, "symbol": record.symbol, "units": units, "kinds": list(KINDS)})
+        places = indices(record.shape) if few else _held(run, name, record.shape)
+        units = [_switch(run, (name, index)) for index in places]
+        if units:
+            groups.append({"name": name, "symbol": record.symbol, "units": units, "kinds": list(KINDS)})
     return groups
+
+
+def _held(run: Run, name: str, shape: tuple[int, ...]) -> list[Index]:
+    tensor, index = split_cell(run.state.cell)
+    found = {place for one, place in run.state.switches if one == name}
+    if tensor == name and index:
+        found.add(index[-len(shape) :])
+    return sorted(found)
+
+
+def _switch(run: Run, place: Place) -> Data:
+    kind, number = run.state.switches.get(place, ("", 0.0))
+    do, by = f"do:{cell_name(*place)}", f"by:{cell_name(*place)}"
+    return {
+        "cell": cell_name(*place), "label": run.state.space.label(*place),
+        "do": do, "by": by, "do_id": field_id(do), "by_id": field_id(by),
+        "kind": run.state.raw.get(do, kind) if _error(run, by) else kind,
+        "value": _raw(run, by, exact(number) if kind not in ("", "off") else "" if _error(run, by) else _BY),
+        "changed": bool(kind),
+        "error": _error(run, by) or _error(run, do),
+    }  # fmt: skip
 
 
 def _options(run: Run) -> list[Data]:
@@ -135,11 +170,12 @@ def _update(run: Run) -> Data:
                 "label": space.label(name, index),
                 "frozen": whole or (name, index) in state.frozen,
             }
-            for index in indices(record.shape)
+            for index in (indices(record.shape) if _is_small(record.shape) else ())
         ]
         frozen.append({"name": name, "symbol": record.symbol, "whole": whole, "cells": cells})
-    stored = sum(len(one["cells"]) for one in frozen)
-    held = sum(cell["frozen"] for one in frozen for cell in one["cells"])
+    sizes = {name: math.prod(record.shape) for name, record in space.parameters.items()}
+    stored = sum(sizes.values())
+    held = sum(sizes[name] if index is None else 1 for name, index in state.frozen)
     return {
         "rate": {
             "name": "lr", "id": "f-lr", "label": "learning rate", "value": _raw(run, "lr", exact(state.rate)),

@@ -86,7 +86,7 @@ def _subject(path: str, found: Model, heading: Mapping[str, Any], about: Lesson 
     request = {**defaults, **asked, "inputs": inputs, "options": options}
     request["update"] = {"rule": "sgd", "learning_rate": 0.1, "frozen": [], **(request.get("update") or {})}
     examples = about.examples if about else ()
-    space = space_of(path, request, found.trace(request), found.options, examples)
+    space = space_of(path, found, request, found.trace(request), examples)
     return Subject(found, space, heading, about)
 
 
@@ -113,7 +113,10 @@ def page(kind: str, name: str, query: str, origin: str) -> Page | None:
 def of_trace(trace: Trace, query: str, origin: str) -> Page:
     """The page of any trace: everything but fields."""
     path = f"/traces/{trace.id}"
-    space = Space(path, dict(trace.request), {}, (), (), {}, {}, {}, 0.0, frozenset())
+    update = trace.request.get("update")
+    rate = update.get("learning_rate") if isinstance(update, Mapping) else None
+    rate = float(rate) if isinstance(rate, int | float) else 0.0
+    space = Space(path, dict(trace.request), learning_rate=rate)
     state = placed(read(space, parse_qsl(query, keep_blank_values=True, max_num_fields=MAX_FIELDS)), trace)
     title = str(trace.model.get("title") or trace.model.get("name") or "A trace")
     heading = {

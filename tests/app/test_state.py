@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.query import read
-from app.space import cell_name, space_of, split_cell
+from app.space import cell_name, indices, space_of, split_cell
 from app.state import state_of
 from engine.models import catalogue
 
 MODEL = catalogue()["tiny_network"]
 REQUEST = {**MODEL.defaults, "update": {"rule": "sgd", "learning_rate": 0.1, "frozen": []}}
 SPACE = space_of(
-    "/lessons/one", REQUEST, MODEL.trace(REQUEST), MODEL.options,
+    "/lessons/one", MODEL, REQUEST, MODEL.trace(REQUEST),
     examples=({"x": [0, 1], "target": 4}, {"x": [1, 0], "target": 2}),
 )  # fmt: skip
 
@@ -27,9 +27,14 @@ def again(link: str):
     return state(urlsplit(link).query)
 
 
-CELLS = [cell_name(name, index) for name, index in SPACE.cells(3)]
-PARAMETER_CELLS = [cell for cell in CELLS if cell.startswith(("hidden", "readout"))]
-UNITS = [cell_name(*place) for place in SPACE.switch_places()]
+PARAMETER_CELLS = [
+    cell_name(name, index) for name, record in SPACE.parameters.items() for index in indices(record.shape)
+]
+CELLS = [f"x[{row},{column}]" for row in range(3) for column in range(2)] + [
+    *PARAMETER_CELLS,
+    *(f"target[{row}]" for row in range(3)),
+]
+UNITS = [cell_name(name, index) for name, record in SPACE.switches.items() for index in indices(record.shape)]
 NUMBERS = st.one_of(
     st.integers(-1_000_000, 1_000_000).map(str),
     st.floats(-1e6, 1e6, width=32).map(repr),
