@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, WrapValidator, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.errors import path, shown
+from app.errors import shown
 from app.wire import word
 
 MAX_ROWS = 256
@@ -38,8 +38,8 @@ TINY_REQUEST: Any = {
 }
 
 
-def _refuse(expected: str, got: str, at: tuple[int, ...] = ()) -> PydanticCustomError:
-    return PydanticCustomError("expected_got", "expected and got", {"expected": expected, "got": got, "at": path(at)})
+def _refuse(expected: str, got: str, at: tuple[int | str, ...] = ()) -> PydanticCustomError:
+    return PydanticCustomError("expected_got", "expected and got", {"expected": expected, "got": got, "at": at})
 
 
 def _check_members(value: Any, max_rank: int, check: Callable[[Any, tuple[int, ...]], None]) -> Any:
@@ -138,9 +138,17 @@ Cell = Annotated[list[Place], Field(max_length=MAX_RANK)]
 
 
 class Strict(BaseModel):
-    """Unknown fields are refused."""
+    """Unknown fields are refused, with the known ones named."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, value: Any) -> Any:
+        for name in value if isinstance(value, dict) else ():
+            if name not in cls.model_fields:
+                raise _refuse(f"be one of {', '.join(cls.model_fields)}", shown(name), (name,))
+        return value
 
 
 class Edit(Strict):
@@ -191,11 +199,17 @@ class Frozen(Strict):
 
 
 class Update(Strict):
-    """One step of gradient descent on every parameter cell that is not frozen."""
+    """One step of gradient descent, or AdamW's first, on every parameter cell that is not frozen.
 
-    rule: Literal["sgd"] = "sgd"
+    betas, epsilon and weight_decay are AdamW's; by default PyTorch's 0.9 and 0.999, 1e-8 and 0.01.
+    """
+
+    rule: Literal["sgd", "adamw"] = "sgd"
     learning_rate: Number
     frozen: Annotated[list[Frozen], Field(max_length=MAX_FROZEN)] = []
+    betas: Annotated[list[Number], Field(min_length=2, max_length=2)] = [0.9, 0.999]
+    epsilon: Number = 1e-8
+    weight_decay: Number = 0.01
 
 
 class RunRequest(Strict):

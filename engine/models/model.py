@@ -19,6 +19,7 @@ from engine.trace import Trace
 from engine.update import Frozen, Update
 
 _KINDS: tuple[Kind, ...] = ("set", "scale", "add", "patch")
+_ADAMW = {"betas": list(Update.betas), "epsilon": Update.epsilon, "weight_decay": Update.weight_decay}
 _FIELDS = ("inputs", "target", "edits", "interventions", "backward", "update", "options", "mode", "seed")
 
 
@@ -108,7 +109,7 @@ class Model:
         whole["edits"] = _latest([_with_floats(edit) for edit in listed("edits", whole["edits"])])
         whole["interventions"] = [_with_floats(one) for one in listed("interventions", whole["interventions"])]
         if isinstance(whole["update"], Mapping):
-            whole["update"] = {"rule": "sgd", "frozen": [], **_with_floats(whole["update"])}
+            whole["update"] = _whole_update(whole["update"])
         if whole["mode"] not in ("explain", "exact"):
             raise InputError("mode", "be explain or exact", repr(whole["mode"]))
         return whole
@@ -182,15 +183,31 @@ def _intervention(place: int, one: Mapping[str, Any]) -> Intervention:
     return Intervention(_name(field, "at", one), _index(field, one.get("index")), kind, value)
 
 
+def _whole_update(given: Mapping[str, Any]) -> dict[str, Any]:
+    """An update with its rule's defaults filled in. Raises InputError for what its rule does not read."""
+    rule = given.get("rule", "sgd")
+    own = _ADAMW if rule == "adamw" else {}
+    for name in _ADAMW:
+        if name in given and name not in own:
+            raise InputError(f"update.{name}", "be left out: it belongs to adamw", f"rule {rule!r}"[:80])
+    return {"rule": "sgd", "frozen": [], **own, **_with_floats(given)}
+
+
 def _update(given: Mapping[str, Any]) -> Update:
-    if given.get("rule", "sgd") != "sgd":
-        raise InputError("update.rule", "be sgd", repr(given["rule"]))
     frozen = []
     for place, one in enumerate(listed("update.frozen", given.get("frozen", []))):
         field = f"update.frozen[{place}]"
         index = None if one.get("index") is None else _index(field, one["index"])
         frozen.append(Frozen(_name(field, "parameter", one), index))
-    return Update(number("update.learning_rate", given.get("learning_rate"), 1e6), tuple(frozen))
+    rate = number("update.learning_rate", given.get("learning_rate"), 1e6)
+    if given["rule"] != "adamw":
+        return Update(rate, tuple(frozen), given["rule"])
+    betas = given["betas"]
+    if not isinstance(betas, list | tuple) or len(betas) != 2:
+        raise InputError("update.betas", "be two numbers", repr(betas)[:80])
+    read = [number(f"update.betas[{place}]", beta) for place, beta in enumerate(betas)]
+    epsilon, decay = (number(f"update.{name}", given[name], 1e6) for name in ("epsilon", "weight_decay"))
+    return Update(rate, tuple(frozen), "adamw", (read[0], read[1]), epsilon, decay)
 
 
 def _name(field: str, key: str, one: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from engine.errors import InputError
 from engine.ops.table import rows
 from engine.run import Loss
 from engine.skeleton import Edit, private_copy
@@ -69,11 +70,14 @@ def descend(
 def training(model: Any, request: Mapping[str, Any], *, steps: int) -> Iterator[Descent]:
     """`descend` for a model's request: its inputs, target, edits, options and update, with the model's defaults.
 
-    Raises InputError as `Model.trace` does, before the first step; an update is required.
+    Raises InputError as `Model.trace` does, before the first step, and for another rule than sgd: the trace's AdamW
+    starts from moments of zero, and so is a first step only.
     """
     whole = {**request, "update": request.get("update") or {"rule": "sgd", "learning_rate": 0.1, "frozen": []}}
     checked = model.trace({**whole, "backward": True})
     update = checked.request["update"]
+    if update["rule"] != "sgd":
+        raise InputError("update.rule", "be sgd to train", repr(update["rule"]))
     yield from descend(
         model.module(checked.request["options"]),
         {name: checked[name] for name in checked.request["inputs"]},

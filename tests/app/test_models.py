@@ -62,6 +62,26 @@ def test_one_update_and_what_it_leads_to_come_back(client: TestClient, facts: di
     assert trace["result"]["after_update"]["loss"] == pytest.approx(worked["loss"], rel=1e-6)
 
 
+def test_adamw_s_parts_come_back_and_what_it_can_not_use_is_refused(client: TestClient) -> None:
+    update = {"rule": "adamw", "learning_rate": 0.01, "betas": [0.9, 0.99], "weight_decay": 0}
+    tensors = traced(client, {"update": update})["tensors"]
+    for name in ("hidden.weight", "readout.bias"):
+        gradient = np.asarray(tensors[f"{name}.grad"]["data"])
+        assert np.ravel(tensors[f"{name}.first_moment"]["data"]) == pytest.approx(np.ravel(gradient) * 0.1)
+        assert np.ravel(tensors[f"{name}.second_moment"]["data"]) == pytest.approx(np.ravel(gradient) ** 2 * 0.01)
+    for wrong, field in (
+        ({"betas": [0.9]}, "update.betas"),
+        ({"betas": [0.9, "x"]}, "update.betas[1]"),
+        ({"betas": [0.9, 1]}, "update.betas[1]"),
+        ({"epsilon": -1}, "update.epsilon"),
+        ({"rule": "sgd"}, "update.betas"),
+        ({"rule": "adam"}, "update.rule"),
+    ):
+        answer = client.post(TRACE, json={"update": {**update, **wrong}})
+        assert answer.status_code == 422, wrong
+        assert answer.json()["errors"][0]["field"] == field
+
+
 def test_a_trace_has_an_address_and_a_tag_of_its_content(client: TestClient) -> None:
     response = client.post(TRACE, json={"target": 5})
     trace = response.json()
@@ -131,7 +151,9 @@ def test_the_list_of_models_says_what_each_takes(client: TestClient) -> None:
         "readout.bias",
     ]
     assert "hidden.activation" in [one["name"] for one in tiny["activations"]]
-    assert tiny["inputs"] == [{"name": "x", "size": 2, "default": [2, -1], "rows": 256, "limit": 1e6, "least": None, "words": None}]
+    assert tiny["inputs"] == [
+        {"name": "x", "size": 2, "default": [2, -1], "rows": 256, "limit": 1e6, "least": None, "words": None}
+    ]
     assert tiny["options"][0]["values"] == {"relu": "ReLU", "none": "none"}
     # 2*2*3+3 for z, 3 for h, 2*3+1 for the prediction, and the loss
     assert tiny["cost"]["forward_flops"] >= 25

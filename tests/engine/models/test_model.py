@@ -10,6 +10,7 @@ import torch
 
 import engine
 from engine.models import catalogue
+from engine.update import RULES
 
 MODELS = sorted(catalogue())
 
@@ -40,8 +41,9 @@ def test_axes_match_ranks_and_gradients_their_tensors(model):
         assert tuple(axis.size for axis in record.axes) == record.shape
 
 
-def test_every_step_recomputes(model):
-    trace = model.trace({"update": {"learning_rate": 0.1}})
+@pytest.mark.parametrize("rule", RULES)
+def test_every_step_recomputes(model, rule):
+    trace = model.trace({"update": {"rule": rule, "learning_rate": 0.1}})
     for step in trace.steps:
         if step.phase == "backward":
             continue
@@ -105,7 +107,22 @@ def test_one_meaning_has_one_id():
         ),
         ({"edits": [{"parameter": "hidden.bias", "index": [0.5], "value": 1}]}, "must be a whole number or null"),
         ({"interventions": [{"at": "hidden.activation", "index": [0]}]}, "must have exactly one of set, scale, add"),
-        ({"update": {"learning_rate": 0.1, "rule": "adam"}}, "update.rule must be sgd"),
+        ({"update": {"learning_rate": 0.1, "rule": "adam"}}, "update.rule must be sgd or adamw; got 'adam'"),
+        ({"update": {"learning_rate": 0.1, "epsilon": 1e-8}}, "update.epsilon must be left out: it belongs to adamw"),
+        ({"update": {"rule": "adamw"}}, "update.learning_rate must be a number; got None"),
+        ({"update": {"rule": "adamw", "learning_rate": -1}}, "update.learning_rate must be 0 or more; got -1"),
+        (
+            {"update": {"rule": "adamw", "learning_rate": 0.1, "betas": 0.9}},
+            "update.betas must be two numbers; got 0.9",
+        ),
+        (
+            {"update": {"rule": "adamw", "learning_rate": 0.1, "betas": [0.9, 1]}},
+            r"update.betas\[1\] must be from 0 to below 1; got 1",
+        ),
+        (
+            {"update": {"rule": "adamw", "learning_rate": 0.1, "weight_decay": "0"}},
+            "update.weight_decay must be a number; got '0'",
+        ),
         (
             {"update": {"learning_rate": 0.1, "frozen": [{"parameter": "w"}]}},
             r"update.frozen\[0\].parameter must be one",

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from engine.labels import StepLabels
-from engine.ops import table
+from engine.ops import table, update
 from engine.ops.table import calls, rows
 from engine.trace import Axis, Slot, TensorRecord
 
@@ -87,13 +87,14 @@ def test_step_is_written_as_a_textbook_writes_it(name, out, roles, attributes, t
 @pytest.mark.parametrize("name", sorted(rows()))
 def test_row_writes_itself_from_symbols_alone(name: str) -> None:
     every = ("input", "other", "weight", "target", "mask", "condition", "mat1", "mat2", "parameter", "gradient")
-    roles = dict.fromkeys((*every, "learning_rate", "value", "index", "exponent", "tensors.0"), ("x", (2, 2)))
+    more = ("value", "index", "exponent", "tensors.0", "first_moment", "second_moment", "denominator")
+    roles = dict.fromkeys((*every, *more, "learning_rate", "corrected_rate"), ("x", (2, 2)))
     assert rows()[name].text(labels("y", roles)).startswith("y = ")
     assert rows()[name].tex(labels("y", roles, tex=True)).startswith("y = ")
 
 
 def test_every_row_that_pytorch_calls_is_found_by_its_calls() -> None:
-    assert {op.name for op in calls().values()} == set(rows()) - {"sgd"}
+    assert {op.name for op in calls().values()} == set(rows()) - {op.name for op in update.ROWS}
     assert calls()["subtract"] is rows()["sub"]
 
 

@@ -105,3 +105,9 @@ def test_a_model_trains_from_its_request_as_its_trace_updates() -> None:
     for name, value in last.parameters.items():
         assert torch.equal(value, trace[f"{name}.updated"])
     assert torch.equal(last.parameters["hidden.weight"], trace["hidden.weight"])
+
+
+def test_a_rule_that_only_has_a_first_step_does_not_train() -> None:
+    model = catalogue()["tiny_network"]
+    with pytest.raises(InputError, match=r"update\.rule must be sgd to train; got 'adamw'"):
+        list(training(model, {"update": {"rule": "adamw", "learning_rate": 0.1}}, steps=1))
