@@ -13,8 +13,9 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from engine.calls import bind
-from engine.entry import RANDOM, Call, Entry, version_of
+from engine.entry import Call, Entry, version_of
 from engine.errors import InputError, Stopped
+from engine.execution import Execution
 from engine.generic import generic, passed, tensors_in
 from engine.intervene import Intervention, Replacement, replacements
 from engine.ledger import Ledger
@@ -26,7 +27,6 @@ from engine.unseen import Frontier, name_of
 from engine.writes import ParameterWritten, Storages, changed, settle_write, written_by, written_unseen
 
 _in_transform = torch._C._functorch.peek_interpreter_stack
-_saving_hooks = torch._C._autograd._top_saved_tensors_default_hooks
 _OWN_ENDINGS = (".grad", ".updated", ".frozen", ":computed", ":changed")
 
 
@@ -56,7 +56,7 @@ class Recorder(TorchFunctionMode):
         self.met: set[str] = set()
         self.kept: list[Entry] = []
         self.paused = False
-        self.drawn: torch.Tensor | None = None
+        self.execution = Execution()
         self._interventions = interventions or {}
         self._explain = explain
         self._copy = copy
@@ -133,7 +133,7 @@ class Recorder(TorchFunctionMode):
                 return self._write(what, func, args, kwargs, target)
             for tensor in written_unseen(what, args, kwargs):
                 self._guard(tensor)
-        result, state = self._compute(what, func, args, kwargs)
+        result, state = self.execution.run(what, func, args, kwargs)
         made = [result] if isinstance(result, torch.Tensor) else list(tensors_in(result))
         made = [one for one in made if self.ledger.find(one) is None or not passed(one, args, kwargs)]
         if not made:
@@ -146,20 +146,6 @@ class Recorder(TorchFunctionMode):
         self._keep(call)
         return self._intervene_in(result) if self._interventions else result
 
-    def _compute(self, what: Seen, func: Callable, args: tuple, kwargs: Mapping) -> tuple[Any, torch.Tensor | None]:
-        """What the call gives, and the random state it began with, if it draws."""
-        # Checkpointing keeps no tensors and runs forward again in backward. All are kept here, so nothing has to.
-        if _saving_hooks(False) is not None:
-            with torch.autograd.graph.saved_tensors_hooks(_as_it_is, _as_it_is):
-                return self._drawn(func, args, kwargs) if what.random else (func(*args, **kwargs), None)
-        return self._drawn(func, args, kwargs) if what.random else (func(*args, **kwargs), None)
-
-    def _drawn(self, func: Callable, args: tuple, kwargs: Mapping) -> tuple[Any, torch.Tensor]:
-        with RANDOM:
-            state = torch.get_rng_state()
-            self.drawn = state if self.drawn is None else self.drawn
-            return func(*args, **kwargs), state
-
     def _write(self, what: Seen, func: Callable, args: tuple, kwargs: Mapping, target: torch.Tensor) -> Any:
         """The values recorded so far keep what they were; the target becomes a new entry of its own."""
         if target.layout is torch.strided:
@@ -171,7 +157,7 @@ class Recorder(TorchFunctionMode):
             and self.ledger.next_name(self.scopes[-1], what.name) in self._interventions
         ):
             return self._write_replaced(call, what, func, args, kwargs, target)
-        result, call.random_state = self._compute(what, func, args, kwargs)
+        result, call.random_state = self.execution.run(what, func, args, kwargs)
         if what.name != "data":  # `y.data = z` puts another storage in its place, in which nothing is written
             self._storages.mark_stale(target)
         self._written(call, target, what.name)
@@ -181,7 +167,7 @@ class Recorder(TorchFunctionMode):
         try:
             self._storages.guard(tensor)
         except ParameterWritten as written:
-            written.drawn = self.drawn
+            written.drawn = self.execution.drawn
             raise
 
     def _write_replaced(
@@ -194,7 +180,7 @@ class Recorder(TorchFunctionMode):
         copied = target.clone()
         args, kwargs = (tuple(copied if one is target else one for one in args), dict(kwargs))
         kwargs |= {name: copied for name, one in kwargs.items() if one is target}
-        _, call.random_state = self._compute(what, func, args, kwargs)
+        _, call.random_state = self.execution.run(what, func, args, kwargs)
         entry = self.ledger.made(self.scopes[-1], what.name, copied)
         call.outputs.append(entry)
         self._keep(call)
@@ -301,7 +287,3 @@ class Recorder(TorchFunctionMode):
         self.ledger.replace(after, name)
         after.axes, after.tapped = before.axes, True
         return result
-
-
-def _as_it_is(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
@@ -12,10 +11,11 @@ import torch
 from torch import nn
 
 from engine.assemble import Assembler
-from engine.backward import backward_step, gradient_record, gradients
+from engine.backward import gradients
+from engine.builder import OnStep, TraceBuilder
 from engine.contributions import residual, sent_backward
 from engine.digest import own_request, trace_id
-from engine.entry import Call, Entry
+from engine.entry import Entry
 from engine.errors import InputError, RunError, Stopped
 from engine.given import Given, arguments_of, check_options, misfit, private
 from engine.intervene import Intervention, checked
@@ -24,11 +24,10 @@ from engine.record import Recorder
 from engine.skeleton import Edit, private_copy
 from engine.surroundings import alone, follow_scopes, seeded
 from engine.tap import listening
-from engine.trace import Again, Step, TensorRecord, Trace
+from engine.trace import Trace
 from engine.update import Update, updatable, update_steps
 from engine.writes import ParameterWritten
 
-OnStep = Callable[[Step, list[TensorRecord]], None]
 Loss = Callable[[Any, Any], torch.Tensor]
 
 
@@ -106,9 +105,7 @@ class _Run:
         self.interventions: dict[str, list[tuple[str, Intervention]]] = {}
         for number, one in enumerate(interventions):
             self.interventions.setdefault(one.at, []).append(checked(number, one))
-        self.steps: list[Step] = []
-        self.calls: list[Call] = []
-        self.told = 0
+        self.builder = TraceBuilder(Assembler({}, {}, {}), on_step)
         self.weights: Mapping[str, torch.Tensor] = {}
         self.output: Any = None
         self.loss_entry: Entry | None = None
@@ -119,6 +116,7 @@ class _Run:
     ) -> Trace:
         """Forward, loss, backward and update, as one trace."""
         recorder = self.forward(seed)
+        self._settle(recorder)
         self.check_interventions(recorder)
         result: dict[str, Any] = {"prediction": shown(self.output, recorder.ledger)}
         if self.loss_entry is not None:
@@ -144,7 +142,7 @@ class _Run:
                 else:
                     if not recorder.overwritten():
                         return recorder
-                    copy, drawn = True, recorder.drawn
+                    copy, drawn = True, recorder.execution.drawn
                 if drawn is not None:
                     torch.set_rng_state(drawn)
 
@@ -154,14 +152,13 @@ class _Run:
         own: its parameters have storage of their own. copy: every value is copied as it is recorded.
         """
         skeleton = private_copy(self.module, self.edits, dtype=self.dtype, recording=self.wants_gradients, own=own)
-        self.assembler = Assembler(getattr(self.module, "symbols", {}), getattr(self.module, "axes", {}), self.labels)
-        self.steps.clear()
-        self.calls.clear()
+        assembler = Assembler(getattr(self.module, "symbols", {}), getattr(self.module, "axes", {}), self.labels)
+        self.builder = TraceBuilder(assembler, self.on_step, self.builder.told)
         recorder = Recorder(
             interventions=self.interventions,
             explain=self.mode == "explain",
             copy=copy,
-            on_call=self._tell if self.on_step is not None else None,
+            on_call=self.builder.add_call if self.on_step is not None else None,
             shared=() if own else [value for _, value in skeleton.parameters],
         )
         recorder.ledger.reserve([name for name, _ in skeleton.parameters])
@@ -184,8 +181,7 @@ class _Run:
         ]
         for name, value in skeleton.buffers:
             recorder.ledger.add(name, value, "constant", copy=True)
-        for entry in recorder.ledger.entries:
-            self.assembler.record(entry)
+        self.builder.add_given(recorder.ledger.entries)
         follow_scopes(skeleton, recorder)
         before, listening.listener = listening.listener, recorder
         try:
@@ -197,7 +193,6 @@ class _Run:
                 self.loss_entry = self._loss_entry(recorder, loss)
         finally:
             listening.listener = before
-        self._settle(recorder)
         return recorder
 
     def check_interventions(self, recorder: Recorder) -> None:
@@ -213,32 +208,21 @@ class _Run:
     def backward(self, recorder: Recorder) -> float:
         """Adds the gradients and the backward steps; returns how far contributions are from autograd's gradients."""
         assert self.loss_entry is not None
-        again = self.parts and any(call.through_graph for call in self.calls)
-        found = gradients(self.loss_entry, recorder.ledger.entries, retain_graph=again)
-        sent = sent_backward(self.calls, found) if self.parts else {}
-        records = self.assembler.records
-        for entry in recorder.ledger.entries:
-            if id(entry) in found:
-                record = self.assembler.record(entry)
-                gradient = gradient_record(f"{record.name}.grad", record, found[id(entry)])
-                records[gradient.name] = gradient
-                records[record.name] = TensorRecord(
-                    record.name, record.symbol, record.kind, record.axes, record.value, gradient.name
-                )
-        for forward, parts in sent.items():
-            self._emit(*backward_step(self.steps[forward], len(self.steps), parts, records))
+        calls, entries = self.builder.calls, recorder.ledger.entries
+        again = self.parts and any(call.through_graph for call in calls)
+        found = gradients(self.loss_entry, entries, retain_graph=again)
+        sent = sent_backward(calls, found) if self.parts else {}
+        self.builder.add_backward(entries, found, sent)
         return residual(sent, found)
 
     def update(self, update: Update, seed: int | None) -> dict[str, Any]:
         """Adds one step a parameter; returns prediction and loss of a forward with the new parameters."""
-        records = self.assembler.records
-        for step, fresh in update_steps(update, [name for name, _ in self.parameters], records, len(self.steps)):
-            self._emit(step, fresh)
+        records = self.builder.records
+        names = [name for name, _ in self.parameters]
+        self.builder.add_steps(update_steps(update, names, records, len(self.builder.steps)))
         after = copy.copy(self)
-        after.steps, after.calls, after.on_step, after.wants_gradients = [], [], None, False
-        after.weights = {
-            name: records[f"{name}.updated"].value for name, _ in self.parameters if f"{name}.updated" in records
-        }
+        after.on_step, after.wants_gradients = None, False
+        after.weights = {name: records[f"{name}.updated"].value for name in names if f"{name}.updated" in records}
         with torch.no_grad():
             recorder = after.forward(seed)
         loss = None if after.loss_entry is None else plain(after.loss_entry.value)
@@ -247,13 +231,9 @@ class _Run:
     def finish(self, request: Mapping[str, Any], name: str, title: str, result: Mapping[str, Any]) -> Trace:
         count = sum(entry.value.numel() for _, entry in self.parameters)
         model = {"name": name, "title": title or name, "parameter_count": count, "mode": self.mode}
-        live = {
-            index: Again(call.live, call.random_state)
-            for index, call in enumerate(self.calls)
-            if call.row is None and call.live is not None
-        }
         identity = trace_id(request, self.module, name)
-        return Trace(identity, request, model, tuple(self.steps), self.assembler.records, result, live)
+        made = self.builder
+        return Trace(identity, request, model, tuple(made.steps), made.records, result, made.live())
 
     def _loss_entry(self, recorder: Recorder, loss: Any) -> Entry | None:
         if isinstance(loss, torch.Tensor) and loss.numel() == 1 and loss.is_floating_point():
@@ -283,25 +263,8 @@ class _Run:
             recorder.tell(all_calls=True)
         else:
             for call in recorder.calls:
-                self._tell(call)
-        for entry in recorder.kept:
-            self.assembler.refresh(entry)
-
-    def _tell(self, call: Call) -> None:
-        known = len(self.assembler.records) if self.calls else 0  # the first step brings the inputs and parameters
-        self.calls.append(call)
-        step = self.assembler.step(call, len(self.steps))
-        fresh = itertools.islice(reversed(self.assembler.records.values()), len(self.assembler.records) - known)
-        self._emit(step, list(fresh)[::-1] if self.on_step else [])
-
-    def _emit(self, step: Step, fresh: list[TensorRecord]) -> None:
-        self.steps.append(step)
-        if self.on_step is not None and len(self.steps) > self.told:  # what a first try told is not told again
-            self.told = len(self.steps)
-            try:
-                self.on_step(step, fresh)
-            except BaseException as error:
-                raise Stopped(error) from error
+                self.builder.add_call(call)
+        self.builder.take_anew(recorder.kept)
 
 
 _A_KIND = {
