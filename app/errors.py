@@ -168,7 +168,6 @@ def _one(field: str, expected: str, got: str) -> tuple[str, list[dict[str, str]]
 # pydantic's kinds of error -> what was expected, with the error's own numbers filled in
 _EXPECTED = {
     "missing": "be given",
-    "extra_forbidden": "be left out: no field has this name",
     "string_type": "be text",
     "bool_type": "be true or false",
     "int_type": "be a whole number",
@@ -197,9 +196,9 @@ _EXPECTED = {
 def _validation_entry(entry: Mapping[str, Any]) -> dict[str, str]:
     place = [part for part in entry["loc"] if part not in ("body", "query", "path", "header")]
     context = entry.get("ctx") or {}
-    field = path(place) or "body"
+    field = path([*place, *context.get("at", ())]) or "body"
     if entry["type"] == "expected_got":
-        field, expected, got = field + context["at"], context["expected"], context["got"]
+        expected, got = context["expected"], context["got"]
     else:
         expected = _EXPECTED.get(entry["type"], "be valid: " + entry["msg"]).format_map(context)
         got = "nothing" if entry["type"] == "missing" else shown(entry.get("input"))

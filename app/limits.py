@@ -16,7 +16,7 @@ from fastapi.routing import APIRoute
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.errors import Problem, shown
+from app.errors import Problem, answer, invalid, shown
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
@@ -54,6 +54,23 @@ class SecurityHeaders:
         await self.app(scope, receive, send_with_headers)
 
 
+class HeadAsGet:
+    """Answers HEAD as GET, with the same headers and no body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_without_body(message: Message) -> None:
+            await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+        await self.app({**scope, "method": "GET"}, receive, send_without_body)
+
+
 class TrustedHosts:
     """Answers 400 where the Host header names none of ours: a page elsewhere cannot point a name of its own here."""
 
@@ -89,7 +106,7 @@ class BodyLimit:
         limit = self.uploads.get(scope["path"], self.limit_bytes)
         refusal = _refused_length(Headers(scope=scope).get("content-length", "0"), limit)
         if refusal is not None:
-            await refusal.response()(scope, receive, send)
+            await answer(Request(scope), refusal)(scope, receive, send)
             return
         received = 0
 
@@ -134,15 +151,12 @@ class UnexpectedErrors:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         problem = Problem(500, "the server met an error of its own; it has been logged")
-        request = Request(scope, receive)
-        page = getattr(request.app.state, "error_page", None) if "app" in scope else None
-        response: Response | None = None
-        if page and not scope["path"].startswith("/api/") and "text/html" in request.headers.get("accept", ""):
-            try:
-                response = page(request, problem)
-            except Exception:
-                logger.exception("unexpected error in the error page")
-        await (response or problem.response())(scope, receive, send)
+        try:
+            response = answer(Request(scope), problem)
+        except Exception:
+            logger.exception("unexpected error in the error page")
+            response = problem.response()
+        await response(scope, receive, send)
 
 
 def read_json(body: bytes) -> Any:
@@ -167,13 +181,18 @@ class StrictRequest(Request):
 
 
 class StrictRoute(APIRoute):
-    """A route whose body is strict JSON and nothing else: 415 for another content type."""
+    """A route whose query has no unknown names, and whose body is strict JSON: 415 for another content type."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
         takes_json = self.body_field is not None
+        known = [field.alias for field in self.dependant.query_params]
 
         async def handle_strictly(request: Request) -> Response:
+            for name in request.query_params:
+                if name not in known:
+                    expected = f"be one of {', '.join(known)}" if known else "be left out: this address takes none"
+                    raise invalid("query", expected, name)
             if takes_json:
                 request = StrictRequest(request.scope, request.receive)
                 if await request.body():

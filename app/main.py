@@ -23,7 +23,7 @@ import app as package
 from app import errors, openapi
 from app.assets import STATIC, Static
 from app.jobs import Job, LightLane
-from app.limits import BodyLimit, SecurityHeaders, TrustedHosts, UnexpectedErrors
+from app.limits import BodyLimit, HeadAsGet, SecurityHeaders, TrustedHosts, UnexpectedErrors
 from app.metrics import Counters, Metrics
 from app.services import Services, recompute
 from app.settings import Settings, from_environment
@@ -90,6 +90,7 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
     app.add_middleware(TrustedHosts, hosts=settings.hosts)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(Metrics, counters=app.state.services.counters)
+    app.add_middleware(HeadAsGet)
 
 
 def _run_once(model: str, request: Mapping[str, Any], _: Job) -> None:

@@ -16,7 +16,7 @@ from app.jobs import Job
 from app.limits import StrictRoute
 from app.schemas import Name, TraceRequest, as_request
 from app.services import Services, Shared, estimate_flops, find_model, parameter_count, run
-from app.streams import RequestStreams, wants_lines
+from app.streams import RequestStreams, wanted_lines
 from app.wire import API, INLINE_VALUES, dumps, links, plain, result_data, tensor_data, trace_data
 from engine.manifest import step_data
 from engine.manifest import tensor_data as describe
@@ -60,13 +60,14 @@ async def trace_model(
     """Forward, loss, backward and, if asked for, one update.
 
     The answer has every tensor, every gradient and what each step sent. With `"stream": true`, or `Accept:
-    application/jsonl`, it comes as JSON lines while the steps are computed: `open`, then `tensor` and `step` lines (a
-    tensor before the step that made it; a later line of one name replaces the earlier), then `done` or `error`.
+    application/jsonl` (or `application/x-ndjson`), it comes as JSON lines while the steps are computed: `open`, then
+    `tensor` and `step` lines (a tensor before the step that made it; a later line of one name replaces the earlier),
+    then `done` or `error`.
     """
     chosen = find_model(model)
     wanted = as_request(body or TraceRequest())
     estimate = estimate_flops(chosen, wanted)
-    if (body and body.stream) or wants_lines(request):
+    if (body and body.stream) or wanted_lines(request):
         return await streams.respond(functools.partial(stream_trace, services, chosen, wanted), estimate_flops=estimate)
     trace_id, content = await run(services, lambda _: _traced(services, chosen, wanted), estimate_flops=estimate)
     return Response(content, 200, _headers(trace_id), "application/json")

@@ -84,11 +84,9 @@ def _show(operation: dict[str, Any], answer: Any) -> None:
 
 def _complete(path: str, operation: dict[str, Any]) -> None:
     has_body = "requestBody" in operation
-    statuses = {**_ALWAYS, **_RUNNING}
+    statuses = {**_ALWAYS, **_ASKED, **_RUNNING}
     if "{" in path:
         statuses |= _NAMED
-    if has_body or operation.get("parameters"):
-        statuses |= _ASKED
     if has_body:
         statuses |= _WITH_BODY
     for status, meaning in statuses.items():

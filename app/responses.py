@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from app.answer_schemas import TensorValues
+from app.streams import MEDIA_TYPES
 
 Responses = dict[int | str, dict[str, Any]]
 NOT_MODIFIED: Responses = {304: {"description": "What the client has is still right."}}
@@ -16,14 +17,16 @@ def json(model: type[BaseModel], *, lines: type[BaseModel] | None = None) -> Res
     """A 200 of this model; lines: or, as JSON lines, of that one."""
     answer: dict[str, Any] = {"model": model, "description": "As asked."}
     if lines is not None:
-        answer["content"] = {"application/jsonl": {"schema": lines.model_json_schema()}}
+        answer["content"] = _lines(lines)
     return {200: answer}
 
 
 def only_lines(model: type[BaseModel]) -> Responses:
-    return {
-        200: {"description": "JSON lines.", "content": {"application/jsonl": {"schema": model.model_json_schema()}}}
-    }
+    return {200: {"description": "JSON lines.", "content": _lines(model)}}
+
+
+def _lines(model: type[BaseModel]) -> dict[str, Any]:
+    return {kind: {"schema": model.model_json_schema()} for kind in MEDIA_TYPES}
 
 
 def created(model: type[BaseModel]) -> Responses:

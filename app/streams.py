@@ -14,15 +14,16 @@ from app.services import Services, Shared, as_problem
 from app.wire import line
 from engine.errors import InputError, RunError
 
-MEDIA_TYPE = "application/jsonl"
+MEDIA_TYPES = ("application/jsonl", "application/x-ndjson")  # the same lines under either name
 Work = Callable[[Job, Callable[[dict[str, Any]], None]], None]
 
 
 class Streams:
     """The streams of one request. Leaving the request, however it ends, stops their workers at their next step."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, media_type: str) -> None:
         self._services = services
+        self._media_type = media_type
         self._open: list[Stream[dict[str, Any]]] = []
 
     async def respond(self, work: Work, *, estimate_flops: int = 0) -> Response:
@@ -44,7 +45,7 @@ class Streams:
         except StopAsyncIteration:
             raise RuntimeError("the work ended without a line") from None
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        return StreamingResponse(_bytes(first, lines), media_type=MEDIA_TYPE, headers=headers)
+        return StreamingResponse(_bytes(first, lines), media_type=self._media_type, headers=headers)
 
     def close(self) -> None:
         for stream in self._open:
@@ -52,9 +53,9 @@ class Streams:
             self._services.counters.stream_closed()
 
 
-async def streams_of(services: Shared) -> AsyncIterator[Streams]:
+async def streams_of(request: Request, services: Shared) -> AsyncIterator[Streams]:
     """Cleanup stands here and not in a generator's `finally`, which does not run when a stalled reader leaves."""
-    streams = Streams(services)
+    streams = Streams(services, wanted_lines(request) or MEDIA_TYPES[0])
     try:
         yield streams
     finally:
@@ -64,10 +65,10 @@ async def streams_of(services: Shared) -> AsyncIterator[Streams]:
 RequestStreams = Annotated[Streams, Depends(streams_of)]
 
 
-def wants_lines(request: Request) -> bool:
-    """Whether the client asks for JSON lines by its Accept header."""
-    kinds = (part.partition(";")[0].strip() for part in request.headers.get("accept", "").split(","))
-    return any(kind == MEDIA_TYPE for kind in kinds)
+def wanted_lines(request: Request) -> str | None:
+    """The name under which the Accept header asks for JSON lines; None where it does not."""
+    kinds = (part.partition(";")[0].strip().lower() for part in request.headers.get("accept", "").split(","))
+    return next((kind for kind in kinds if kind in MEDIA_TYPES), None)
 
 
 async def _bytes(first: dict[str, Any], rest: AsyncIterator[dict[str, Any]]) -> AsyncIterator[bytes]:

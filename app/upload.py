@@ -30,7 +30,7 @@ async def uploaded_file(request: Request) -> bytes:
             415, f"Content-Type must be application/octet-stream or multipart/form-data; got {shown(content_type)}"
         )
     if not content:
-        raise invalid(FIELD, "be a trace file", "nothing")
+        raise invalid(FIELD, "be a trace file", content)
     return content
 
 
@@ -43,13 +43,16 @@ def file_of_form(body: bytes, content_type: str) -> bytes:
     if found is None:
         raise invalid("Content-Type", "name a boundary", content_type)
     delimiter = b"\r\n--" + (found[1] or found[2]).encode("latin-1")
+    names = []
     for part in (b"\r\n" + body).split(delimiter)[1:]:
         if part.startswith(b"--"):
             break
         head, separator, content = part.partition(b"\r\n\r\n")
-        if separator and _part_name(head) == FIELD.encode():
+        name = _part_name(head)
+        if separator and name == FIELD.encode():
             return content
-    raise invalid(FIELD, "be sent as a part of the form", "a form without it")
+        names.append((name or b"").decode("utf-8", "replace"))
+    raise invalid(FIELD, "be the name of a part of the form", ", ".join(names))
 
 
 def _part_name(head: bytes) -> bytes | None:

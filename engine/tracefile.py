@@ -17,6 +17,7 @@ from engine.manifest import encode, manifest, read
 from engine.trace import SCHEMA, Trace
 
 KEY = "longhand"
+_LENGTH_BYTES = 8  # a safetensors file begins with the length of its JSON header
 
 
 def dump(trace: Trace) -> bytes:
@@ -40,11 +41,11 @@ def load(path: str | Path) -> Trace:
         with safe_open(str(path), framework="pt") as file:
             text = (file.metadata() or {}).get(KEY)
             if text is None:
-                raise InputError("file", f"carry a {SCHEMA} manifest", "a safetensors file without one")
+                raise InputError("file", f"be a trace ({SCHEMA} in its metadata)", "a safetensors file without")
             data = json.loads(text)
             values: dict[str, torch.Tensor] = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as error:
-        raise InputError("file", "be a safetensors file", str(error)[:200]) from error
+        raise _unreadable(Path(path), str(error)[:200]) from error
     except (ValueError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
@@ -56,6 +57,30 @@ def load(path: str | Path) -> Trace:
         return read(data, values)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise InputError("file", "be whole and consistent", str(error)[:200]) from error
+
+
+def _unreadable(path: Path, reason: str) -> InputError:
+    """Why a file is no safetensors file: other content, or fewer or more bytes than its header says."""
+    size = path.stat().st_size if path.is_file() else 0
+    if not size:
+        return InputError("file", "be a safetensors file", reason)
+    with path.open("rb") as file:
+        length, opening = int.from_bytes(file.read(_LENGTH_BYTES), "little"), file.read(1)
+        if opening != b"{":
+            return InputError("file", "be a safetensors file", f"{size} bytes of something else")
+        if length > size - _LENGTH_BYTES:
+            whole = f"be whole: {_LENGTH_BYTES + length} bytes for its header alone"
+            return InputError("file", whole, f"{size} bytes")
+        file.seek(_LENGTH_BYTES)
+        try:
+            header = json.loads(file.read(length))
+            values = max(one["data_offsets"][1] for name, one in header.items() if name != "__metadata__")
+            expected = _LENGTH_BYTES + length + int(values)
+        except (ValueError, RecursionError, TypeError, KeyError, IndexError, AttributeError):
+            return InputError("file", "be a safetensors file", reason)
+    if expected == size:
+        return InputError("file", "be a safetensors file", reason)
+    return InputError("file", f"be whole: {expected} bytes, as its header says", f"{size} bytes")
 
 
 def _finite(data: object) -> object:

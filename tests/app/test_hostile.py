@@ -90,7 +90,7 @@ def refused(response: Response, *statuses: int) -> dict[str, Any]:
             "interventions[0] must have exactly one of set, scale, add and patch; got set and add",
         ),
         ({"interventions": [{"at": "hidden.activation", "index": [None], "patch": [1, 2]}]}, "inter"),
-        ({"update": {"rule": "adam", "learning_rate": 1}}, "update.rule must be 'sgd'; got 'adam'"),
+        ({"update": {"rule": "adam", "learning_rate": 1}}, "update.rule must be 'sgd' or 'adamw'; got 'adam'"),
         ({"update": {"learning_rate": "0.1"}}, "update.learning_rate must be a number; got '0.1'"),
         ({"update": {}}, "update.learning_rate must be given; got nothing"),
         (
@@ -105,7 +105,15 @@ def refused(response: Response, *statuses: int) -> dict[str, Any]:
         ({"seed": 1.5}, "seed must be a whole number; got 1.5"),
         ({"seed": 2**70}, "seed must be"),
         ({"backward": "yes"}, "backward must be true or false; got 'yes'"),
-        ({"surprise": 1}, "surprise must be left out: no field has this name; got 1"),
+        (
+            {"surprise": 1},
+            "surprise must be one of inputs, target, edits, update, options, seed, interventions, backward",
+        ),
+        (
+            {"update": {"rate": 1}},
+            "update.rate must be one of rule, learning_rate, frozen, betas, epsilon, weight_decay; got 'rate'",
+        ),
+        ({"edits": [{"name": "hidden.bias"}]}, "edits[0].name must be one of parameter, index, value; got 'name'"),
         ([], "body must be an object; got a list of 0"),
         ("x", "body must be an object; got 'x'"),
     ],
@@ -242,3 +250,14 @@ def test_what_comes_back_is_never_longer_than_it_must_be(client: TestClient) -> 
 def test_a_problem_is_json_of_plain_ascii_safe_text(client: TestClient) -> None:
     response = client.post(TRACE, json={"mode": "\u202e\x00<script>\U0001f600"})
     assert json.loads(response.content)["status"] == 422
+
+
+@pytest.mark.parametrize(
+    ("path", "detail"),
+    [
+        ("/api/v1/models?page=2", "query must be left out: this address takes none; got 'page'"),
+        ("/api/v1/traces/none/tensors/loss?slise=0", "query must be one of slice, digits, enc; got 'slise'"),
+    ],
+)
+def test_an_unknown_name_in_the_query_is_refused(client: TestClient, path: str, detail: str) -> None:
+    assert refused(client.get(path))["detail"] == detail

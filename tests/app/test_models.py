@@ -91,6 +91,13 @@ def test_a_trace_has_an_address_and_a_tag_of_its_content(client: TestClient) -> 
     assert client.post(TRACE, json={"target": 6}).json()["id"] != trace["id"]
 
 
+@pytest.mark.parametrize("kind", ["application/jsonl", "application/x-ndjson"])
+def test_an_accept_header_asks_for_lines_under_either_name(client: TestClient, kind: str) -> None:
+    response = client.post(TRACE, json={}, headers={"accept": f"text/plain, {kind};q=0.9"})
+    assert response.headers["content-type"] == kind
+    assert json.loads(response.text.splitlines()[-1])["type"] == "done"
+
+
 def test_a_stream_ends_in_done_and_holds_what_the_whole_answer_holds(client: TestClient) -> None:
     whole = traced(client, WHOLE)
     lines = lines_of(client, {**WHOLE, "stream": True})

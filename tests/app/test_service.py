@@ -32,6 +32,34 @@ def test_every_answer_has_the_security_headers(client: TestClient, path: str) ->
     assert "access-control-allow-origin" not in headers
 
 
+GETS = [
+    "/", "/.json", "/models", "/models/tiny_network",
+    "/lessons/accountable_network.json?step=3", "/open", "/api", "/docs",
+    "/openapi.json", "/healthz", "/static/page.js", "/api/v1/models", "/api/v1/lessons", "/nothing",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", GETS)
+def test_head_has_the_headers_of_get_and_no_body(client: TestClient, path: str) -> None:
+    whole, head = client.get(path), client.head(path)
+    assert (head.status_code, head.content) == (whole.status_code, b"")
+    assert head.headers == whole.headers
+
+
+def test_head_of_what_only_takes_post_is_405(client: TestClient) -> None:
+    head = client.head(TRACE)
+    assert (head.status_code, head.headers["allow"]) == (405, "POST")
+
+
+def test_a_body_that_is_too_large_is_a_page_for_browsers(tmp_path: Path) -> None:
+    settings = Settings(data_dir=str(tmp_path), max_upload_bytes=1024)
+    client = TestClient(create_app(settings), base_url="http://127.0.0.1")
+    response = client.post("/open", files={"file": b"x" * 2000}, headers={"accept": "text/html"})
+    assert response.status_code == 413
+    assert "<h1>Request Entity Too Large</h1>" in response.text
+    assert "body must have at most 1024 bytes; got " in response.text
+
+
 def test_the_policy_allows_no_inline_script() -> None:
     directives = dict(one.strip().split(" ", 1) for one in CONTENT_SECURITY_POLICY.split(";"))
     assert directives["script-src"] == "'self'"

@@ -5,11 +5,14 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from safetensors.numpy import load as load_safetensors
+from safetensors.numpy import save as save_safetensors
 
 from app.traces import read_slice
 
@@ -157,6 +160,30 @@ def test_a_form_with_one_file_is_opened_too(client: TestClient, trace: dict[str,
     assert response.json()["tensors"] == trace["tensors"]
     other = client.post("/api/v1/traces", files={"other": ("a", content)})
     assert (other.status_code, other.json()["errors"][0]["field"]) == (422, "file")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda file: b"hello, this is text", "file must be a safetensors file; got 19 bytes of something else"),
+        (lambda file: b"", "file must be a trace file; got 0 bytes"),
+        (lambda file: file[:100], r"file must be whole: \d+ bytes for its header alone; got 100 bytes"),
+        (lambda file: file[:-4], r"file must be whole: (\d+) bytes, as its header says; got \d+ bytes"),
+        (lambda file: file + b"x", r"file must be whole: (\d+) bytes, as its header says; got \d+ bytes"),
+        (
+            lambda file: save_safetensors({"a": np.zeros(3, np.float32)}),
+            r"file must be a trace \(longhand.trace/1 in its metadata\); got a safetensors file without",
+        ),
+    ],
+    ids=["text", "nothing", "cut in the header", "cut in the values", "longer", "another file"],
+)
+def test_a_refused_file_says_what_was_expected_and_what_came(
+    client: TestClient, trace: dict[str, Any], change: Callable[[bytes], bytes], message: str
+) -> None:
+    content = change(client.get(trace["links"]["file"]).content)
+    response = client.post("/api/v1/traces", content=content, headers={"content-type": "application/octet-stream"})
+    assert response.status_code == 422
+    assert re.fullmatch(message, response.json()["detail"])
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"\xff" * 100, (2**60).to_bytes(8, "little") + b"{}"])

@@ -99,5 +99,5 @@ def test_anything_else_is_refused(path, content):
 
 def test_plain_safetensors_file_is_refused(path):
     save_file({"x": torch.ones(2)}, str(path))
-    with pytest.raises(engine.InputError, match=r"must carry a longhand\.trace/1 manifest"):
+    with pytest.raises(engine.InputError, match=r"must be a trace \(longhand\.trace/1 in its metadata\)"):
         engine.load(path)
