@@ -38,9 +38,10 @@ class Exercise:
     kind:        number (marked within `tolerance` of `answer`), choice (marked against the key in `answer`) or thought
                  (not marked: the worked answer is shown once something is written).
     prompt:      the question in plain text.
-    explanation: the worked answer in plain text; shown with every verdict on a readable answer.
+    explanation: the worked answer in plain text; comes with every verdict on a readable answer.
     link, link_text: the state of the lesson's page that shows why, and the words of the link to it.
-    slips:       wrong answers with a known cause -> what is said about them.
+    hint:        what helps on after a wrong answer, without giving the right one.
+    slips:       wrong answers with a known cause -> what is said about them instead.
     values:      every number that the question and its answer show, exact.
     """
 
@@ -52,6 +53,7 @@ class Exercise:
     explanation: str
     link: str
     link_text: str
+    hint: str = ""
     tolerance: float = 0.001
     choices: tuple[Choice, ...] = ()
     slips: tuple[tuple[float, str], ...] = ()
@@ -86,6 +88,7 @@ class Verdict:
 
     status:  right, wrong, unread (the answer could not be read), or open (a thought: nothing to mark).
     message: one or two sentences; for an unreadable answer, what was expected and what was got.
+    hint:    after a wrong number, what helps on; it and the message keep the right answer to themselves.
     answer:  what the engine got (number or key); None while the answer is unreadable, and for thoughts.
     """
 
@@ -93,6 +96,7 @@ class Verdict:
     status: Status
     message: str
     given: str
+    hint: str = ""
     answer: float | str | None = None
     explanation: str = ""
     link: str = ""
@@ -106,6 +110,7 @@ class Verdict:
             "status": self.status,
             "message": self.message,
             "given": self.given,
+            "hint": self.hint,
             "answer": self.answer,
             "explanation": self.explanation,
             "link": self.link,
@@ -177,10 +182,8 @@ def _mark_number(exercise: Exercise, given: str) -> Verdict:
     answer = float(exercise.answer)  # type: ignore[arg-type]
     if abs(value - Fraction(answer)) <= Fraction(exercise.tolerance):
         return _readable(exercise, given, "right", f"Right: the engine gets {written(answer)}.")
-    slip = next((words for wrong, words in exercise.slips if abs(value - Fraction(wrong)) <= exercise.tolerance), "")
-    return _readable(
-        exercise, given, "wrong", f"Not {shorten(given)}: the engine gets {written(answer)}. {slip}".strip()
-    )
+    slips = (words for wrong, words in exercise.slips if abs(value - Fraction(wrong)) <= exercise.tolerance)
+    return _readable(exercise, given, "wrong", f"Not {shorten(given)}.", next(slips, exercise.hint))
 
 
 def _mark_choice(exercise: Exercise, given: str) -> Verdict:
@@ -198,12 +201,13 @@ def _read_thought(exercise: Exercise, given: str) -> Verdict:
     return _readable(exercise, given, "open", "Compare your answer with the one worked out below.")
 
 
-def _readable(exercise: Exercise, given: str, status: Status, message: str) -> Verdict:
+def _readable(exercise: Exercise, given: str, status: Status, message: str, hint: str = "") -> Verdict:
     return Verdict(
         n=exercise.n,
         status=status,
         message=message,
         given=given,
+        hint=hint,
         answer=exercise.answer,
         explanation=exercise.explanation,
         link=exercise.link,

@@ -14,9 +14,11 @@ from collections.abc import Iterator
 
 import orjson
 
+from app.page import chain_rule
 from app.templating import TEMPLATES
 from engine import models
 from engine.models.model import Model
+from engine.trace import Trace
 
 _WRITTEN = re.compile(r"""("(?:[^"\\]|\\.)*")\s*\|\s*tex\b""")
 
@@ -42,11 +44,16 @@ def _in_runs(model: Model) -> Iterator[str]:
     for rows, picked in itertools.product((1, 2), itertools.product(*choices)):
         request = {**_examples(model, rows), "options": dict(picked), "update": update}
         plain = model.trace(request)
-        yield from (step.tex for step in plain.steps)
+        yield from _of_steps(plain)
         for name, record in plain.tensors.items():
             if record.kind == "activation" and record.shape and ":" not in name:
                 held = [{"at": name, "index": [None] * (len(record.shape) - 1) + [0], "set": 0}]
-                yield from (step.tex for step in model.trace({**request, "interventions": held}).steps)
+                yield from _of_steps(model.trace({**request, "interventions": held}))
+
+
+def _of_steps(trace: Trace) -> Iterator[str]:
+    for step in trace.steps:
+        yield from chain_rule.formulas(trace, step) or [step.tex]
 
 
 def _examples(model: Model, rows: int) -> dict[str, object]:

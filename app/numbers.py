@@ -1,7 +1,7 @@
 """The one way a number is written for people: as short as it is exact, else four significant digits.
 
-`text` gives plain text (labels, summaries), `html` the element that pages use, with the exact value beside the text,
-`tspan` the same for SVG.
+`text` gives plain text (labels, summaries), `html` the element that pages use, with the exact value beside the text and
+all digits as its title where the text is rounded; `tspan` the same for SVG (digits.js shows them).
 Nothing here rounds what a page holds: the page object keeps the full value.
 """
 
@@ -56,13 +56,29 @@ def text(value: float | None) -> str:
     return (MINUS if value < 0 else "") + shown
 
 
+def is_exact(value: float | None) -> bool:
+    """Whether the text of a number says all of it."""
+    return value is None or not math.isfinite(value) or float(text(value).replace(MINUS, "-")) == value
+
+
+def relation(*values: float | None) -> str:
+    """The sign between the sides of an equation as it is shown: = where every number stands in full, else ≈."""
+    return "=" if all(map(is_exact, values)) else "≈"
+
+
+def digits(value: float) -> str:
+    """All digits of a number, as people read them."""
+    return exact(value).replace("-", MINUS)
+
+
 @functools.lru_cache(maxsize=8192)
 def html(value: float | None) -> Markup:
     """`<data class="n" value="EXACT">TEXT</data>`; the class also says nan, inf or none."""
     if value is None:
         return Markup('<span class="n none">no value</span>')
     kind = " nan" if math.isnan(value) else " inf" if math.isinf(value) else ""
-    return Markup(f'<data class="n{kind}" value="{exact(value)}">{text(value)}</data>')
+    full = "" if is_exact(value) else f' title="{digits(value)}"'
+    return Markup(f'<data class="n{kind}" value="{exact(value)}"{full}>{text(value)}</data>')
 
 
 @functools.lru_cache(maxsize=8192)
@@ -71,7 +87,8 @@ def tspan(value: float | None) -> Markup:
     if value is None:
         return Markup('<tspan class="n none">no path</tspan>')
     kind = " nan" if math.isnan(value) else ""
-    return Markup(f'<tspan class="n{kind}" data-value="{exact(value)}">{text(value)}</tspan>')
+    full = "" if is_exact(value) else f' data-digits="{digits(value)}"'
+    return Markup(f'<tspan class="n{kind}" data-value="{exact(value)}"{full}>{text(value)}</tspan>')
 
 
 def cells(values: Iterable[float | None]) -> Markup:

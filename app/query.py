@@ -67,7 +67,7 @@ class _Reader:
             self.one_of(name, value, VIEWS)
         elif name == "of":
             self.one_of(name, value, ("value", "gradient"))
-        elif name in ("prove", "predict"):
+        elif name in ("prove", "predict", "flip"):
             if value in _FLAGS:
                 self.fields[name] = _FLAGS[value]
             else:

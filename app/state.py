@@ -12,11 +12,12 @@ from typing import Any
 from urllib.parse import quote
 
 from app.numbers import exact, single
+from app.scene import catalogue
 from app.space import TARGET, Frozen, Place, Space, cell_name
 from engine.trace import Index
 
 KINDS = ("off", "set", "scale", "add")
-VIEWS = ("network", "graph", "matrices")
+VIEWS = (*catalogue(), "matrices")
 Switch = tuple[str, float]
 
 
@@ -62,6 +63,7 @@ class State:
     predict: bool = False
     guess: str = ""
     example: int = 0
+    flip: bool = False
     seed: int = 0
     answers: Mapping[int, str] = field(default_factory=dict)
     errors: tuple[FieldError, ...] = field(default=(), compare=False)
@@ -237,6 +239,7 @@ _DEFAULTS: dict[str, Any] = {
     "predict": False,
     "guess": "",
     "example": 0,
+    "flip": False,
     "seed": 0,
     "rows": 1,
     "answers": {},

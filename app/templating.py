@@ -34,7 +34,7 @@ def environment() -> Environment:
         trim_blocks=True, lstrip_blocks=True, auto_reload=False, cache_size=-1,
     )  # fmt: skip
     writers = {"number": numbers.html, "number_text": numbers.text, "exact": numbers.exact, "sign": numbers.sign}
-    made.globals |= {**writers, "filled": filled}
+    made.globals |= {**writers, "filled": filled, "relation": numbers.relation}
     made.filters |= {"tex": tex, "json": json, "tspan": numbers.tspan, "cells": numbers.cells, **writers}
     return made
 

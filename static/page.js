@@ -5,8 +5,10 @@
  */
 import { startCharts } from "./charts.js";
 import { startCopy } from "./copy.js";
+import { startDigits } from "./digits.js";
 import { startKeys } from "./keys.js";
 import { startLight } from "./light.js";
+import { startGrids } from "./marks/grid.js";
 import { startMaths } from "./maths.js";
 import { isTextField } from "./morph.js";
 import { startPlay } from "./play.js";
@@ -106,8 +108,10 @@ window.addEventListener("popstate", () => {
 });
 
 startCopy();
+startDigits();
 startKeys();
 startLight();
+startGrids();
 startPlay();
 startPredict();
 startSight();

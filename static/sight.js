@@ -3,9 +3,12 @@
 import { PAINTED } from "./visit.js";
 
 const LEAST_PX = 200;
+/** The panel that was brought into sight last. @type {string | null} */
+let shown = null;
 
 export function startSight() {
   document.addEventListener(PAINTED, () => {
+    showPanel();
     const strip = document.querySelector(".timeline > ol");
     const step = strip?.querySelector("[aria-current=step]");
     if (!strip || !step || strip.scrollWidth <= strip.clientWidth) return;
@@ -13,6 +16,17 @@ export function startSight() {
     const view = strip.getBoundingClientRect();
     if (left < view.left || right > view.right) strip.scrollLeft += left - view.left - view.width / 3;
   });
+}
+
+/** The panel of the current step, where a picture of panels scrolls. */
+function showPanel() {
+  const flow = document.querySelector(".flow");
+  const panel = flow?.querySelector(".panel.now");
+  if (!flow || !panel || shown === panel.getAttribute("data-tensor")) return;
+  shown = panel.getAttribute("data-tensor");
+  const { top, bottom } = panel.getBoundingClientRect();
+  const view = flow.getBoundingClientRect();
+  if (top < view.top || bottom > view.bottom) flow.scrollTop += top - view.top - LEAST_PX / 4;
 }
 
 /** Scrolls to the stage if it is out of sight, and offers the way back. @param {Element} from the link in the text */

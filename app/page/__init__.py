@@ -59,8 +59,9 @@ def build(run: Run, *, heading: Mapping[str, Any], origin: str) -> Data:
         "step": timeline.current(links),
         "views": scenes.views(run.trace),
         "scene": scenes.scene(run),
-        "matrices": matrices.matrices(run) if state.view == "matrices" else None,
-        "results": results.results(run),
+        "legend": scenes.legend(run),
+        "matrices": matrices.matrices(run) if scenes.view(run) == "matrices" else None,
+        "results": results.results(links),
         "prediction": results.prediction(run),
         "longhand": longhand.longhand(run),
         "made_of": longhand.made_of(run),
@@ -104,9 +105,10 @@ def _has(trace: Trace, cell: str) -> bool:
 
 def _state(run: Run, state: State) -> Data:
     """What is looked at; `cell` is the one that is shown, chosen or not."""
-    names = ("step", "of", "view", "rows", "prove", "predict", "guess", "example", "seed")
+    names = ("step", "of", "view", "rows", "prove", "predict", "guess", "example", "flip", "seed")
     return {name: getattr(state, name) for name in names} | {
-        "cell": run.state.cell, "chosen": bool(state.cell), "lr": state.rate, "options": dict(state.options),
+        "view": scenes.view(run), "cell": run.state.cell, "chosen": bool(state.cell), "lr": state.rate,
+        "options": dict(state.options),
         "asking": run.asking, "path": state.space.path,
     }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from app.inline import cell_name
@@ -49,21 +50,16 @@ def longhand(run: Run) -> Data | None:
         data["paths"] = _paths(run, base, index)
     if run.state.prove:
         data["verification"] = _verification(run, (base or record).name, index, record.kind)
-    data["prove"] = run.state.link(prove=True, of=_what(run, record))
+    data["prove"] = run.state.link(prove=True, of=_proved(run, base or record, record.kind))
     return data
 
 
 def made_of(run: Run) -> dict[str, list[str]]:
-    """cell -> the cells it was made of, for what the forward pass and the loss made; empty beyond 64 cells."""
-    made = [
-        (name, index)
-        for step in run.trace.steps
-        if step.phase in ("forward", "loss")
-        for name in step.outputs
-        for index in _places(run.trace.tensors[name])
-    ]
+    """cell -> the cells it was made of, for what forward and loss made; of a large run only the current step."""
+    steps = [step for step in run.trace.steps if step.phase in ("forward", "loss")]
+    made = list(_made(run, steps))
     if len(made) > MAX_CELLS_TRACED:
-        return {}
+        made = list(_made(run, [step for step in steps if step is run.step]))[:MAX_CELLS_TRACED]
     found = {}
     for name, index in made:
         tree = explain(run.trace, name, index, limit=MAX_TERMS).expression
@@ -71,6 +67,10 @@ def made_of(run: Run) -> dict[str, list[str]]:
             sources = [cell_name(leaf.tensor or "", leaf.index or ()) for leaf in leaves(tree)]
             found[cell_name(name, index)] = list(dict.fromkeys(sources))
     return found
+
+
+def _made(run: Run, steps: list[Step]) -> Iterator[tuple[str, Index]]:
+    return ((name, index) for step in steps for name in step.outputs for index in _places(run.trace.tensors[name]))
 
 
 def first_cell(run_step: Step | None) -> str:
@@ -88,8 +88,10 @@ def _base(run: Run, record: TensorRecord) -> TensorRecord | None:
     return base if base is not None and base.gradient == record.name else None
 
 
-def _what(run: Run, record: TensorRecord) -> Literal["value", "gradient"]:
-    return "gradient" if record.kind == "gradient" or run.state.of == "gradient" else "value"
+def _proved(run: Run, record: TensorRecord, kind: str) -> Literal["value", "gradient"]:
+    """What there is to prove of a cell: what was asked for; the gradient of a given cell, whose value has no proof."""
+    given = record.kind in ("input", "parameter") and record.gradient is not None
+    return "gradient" if kind == "gradient" or run.state.of == "gradient" or given else "value"
 
 
 def _value(run: Run, own: Explanation) -> Data | None:
@@ -142,7 +144,7 @@ def _paths(run: Run, base: TensorRecord, index: Index) -> Data:
 
 
 def _verification(run: Run, tensor: str, index: Index, kind: str) -> Data:
-    what: Literal["value", "gradient"] = "gradient" if kind == "gradient" or run.state.of == "gradient" else "value"
+    what = _proved(run, run.trace.tensors[tensor], kind)
     try:
         found = verify(run.trace, tensor, index, what=what)
     except InputError as error:

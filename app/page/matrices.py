@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.page import chain_rule
 from app.page.run import Data, Run, axes_data
 from engine.trace import Axis, Index, Step
 
@@ -11,7 +12,9 @@ _SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "÷", "mse_loss": "and"}
 
 
 def matrices(run: Run) -> Data | None:
-    """{label, tex, figures: [figure or sign]}; a figure is {tensor, symbol, axes, role, part, rows: [[cell]], more}.
+    """{label, formulas, figures: [figure or sign]}; a figure is {tensor, symbol, axes, role, part, rows: [[cell]], more}.
+
+    formulas: LaTeX; several for a step that sends several gradients. averaged: what N is in them, or None.
 
     part: operand, result; arriving, local, sent in backward; parameter, gradient, rate, updated in an update.
     """
@@ -19,7 +22,9 @@ def matrices(run: Run) -> Data | None:
     if step is None:
         return None
     draw = {"backward": _backward, "update": _update}.get(step.phase, _forward)
-    return {"label": step.symbol, "tex": step.tex, "figures": draw(run, step)}
+    formulas = chain_rule.formulas(run.trace, step) or [step.tex]
+    data: Data = {"label": step.symbol, "formulas": [one for one in formulas if one], "figures": draw(run, step)}
+    return data | {"averaged": chain_rule.averaged(run.trace, step)}
 
 
 def _forward(run: Run, step: Step) -> list[Data]:
@@ -69,9 +74,9 @@ def _backward(run: Run, step: Step) -> list[Data]:
 def _update(run: Run, step: Step) -> list[Data]:
     roles = {operand.role: operand.tensor for operand in step.inputs}
     frozen = _frozen(run, roles.get("frozen"))
-    parameter = _figure(run, roles["parameter"], "parameter", "parameter", frozen=frozen)
+    parameter = _figure(run, roles["parameter"], "parameter", "parameter")
     rate = _figure(run, roles["learning_rate"], "learning rate", "rate")
-    gradient = _figure(run, roles["gradient"], "gradient", "gradient", frozen=frozen)
+    gradient = _figure(run, roles["gradient"], "gradient", "gradient")
     updated = _figure(run, step.output, "new parameter", "updated", frozen=frozen)
     return [parameter, _sign("−"), rate, _sign("×"), gradient, _sign("="), updated]
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from app import wire
+from app.exercise import read_number
 from app.inline import cell_name
 from app.space import indices, split_cell
 from app.state import State
@@ -81,7 +82,17 @@ class Run:
     def asking(self) -> bool:
         """Whether results from here on are hidden until the reader has answered."""
         ahead = self.state.step + 1 < len(self.trace.steps)
-        return self.state.predict and not self.state.guess and ahead
+        return self.state.predict and self.guess[0] is None and ahead
+
+    @cached_property
+    def guess(self) -> tuple[float | None, str]:
+        """The number that the reader predicts, None where there is none; and what is wrong with what can't be read."""
+        if not self.state.guess:
+            return None, ""
+        try:
+            return float(read_number(self.state.guess)), ""
+        except (ValueError, OverflowError) as error:
+            return None, f"This can't be read: {error}."
 
     def hidden(self, tensor: str) -> bool:
         """Whether a tensor's numbers are not to be seen yet."""

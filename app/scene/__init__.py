@@ -5,7 +5,26 @@
     curves.py     the edges' curves        placing.py   labels that sit on their edge and on nothing else
     readings.py   values, gradients, baseline values                       layers.py   a run read as dense layers
     cells.py      what is said of one cell                                 selection.py   the selected cell
+    flow.py       a transformer's tensors, panel by panel
+
+A picture is a module here with ORDER, fits(trace) and of(run); its template is templates/scene/<name>.html.
 
 No HTML here: templates/scene/ draws the data as SVG. Lengths are in the picture's own units (1 is a CSS pixel at the
 picture's natural width).
 """
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from types import ModuleType
+
+
+@functools.cache
+def catalogue() -> Mapping[str, ModuleType]:
+    """Every picture by name, in the order in which a page offers those that fit."""
+    modules = [importlib.import_module(found.name) for found in pkgutil.iter_modules(__path__, f"{__name__}.")]
+    pictures = sorted((module for module in modules if hasattr(module, "ORDER")), key=lambda module: module.ORDER)
+    return {module.__name__.rpartition(".")[2]: module for module in pictures}

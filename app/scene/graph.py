@@ -6,7 +6,7 @@ operations too. Works for every run of up to MAX_OPERATIONS steps.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.scene.graph_labels import CHARACTER, details, label
 from app.scene.graph_layout import DIRECTIONS, Plan, lay_out
@@ -14,6 +14,10 @@ from app.scene.readings import Readings
 from app.scene.selection import Selection
 from engine.trace import Step, Trace
 
+if TYPE_CHECKING:
+    from app.page.run import Run
+
+ORDER = 3
 MAX_OPERATIONS = 40
 
 _SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "÷", "pow": "^"}
@@ -22,6 +26,11 @@ _SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "÷", "pow": "^"}
 def fits(trace: Trace) -> bool:
     """Whether a run is small enough to be drawn as a graph."""
     return 0 < len(_operations(trace)) <= MAX_OPERATIONS
+
+
+def of(run: Run) -> dict[str, Any]:
+    """The picture of a page's run."""
+    return draw(run.trace, run.recorded.baseline, run.state.step, run.state.cell)
 
 
 def draw(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app import numbers
 from app.scene import layers
@@ -20,10 +20,20 @@ from app.scene.selection import Selection
 from engine import expression
 from engine.trace import Index, Trace
 
+if TYPE_CHECKING:
+    from app.page.run import Run
+
+ORDER = 1
+
 fits = layers.fits
 
 _THINNEST, _THICKEST, _ZERO = 1.6, 6.2, 1.5
 _MAX_LABELLED = 24
+
+
+def of(run: Run) -> dict[str, Any]:
+    """The picture of a page's run."""
+    return draw(run.trace, run.recorded.baseline, run.state.step, run.state.cell, example=run.state.example)
 
 
 def draw(
@@ -125,16 +135,20 @@ class _Picture:
         return node
 
     def _ends(self) -> list[dict[str, Any]]:
-        """Target and loss, where the run has them."""
+        """Target, error and loss, where the run has them."""
         ends = []
         if self.network.target:
             name = self.network.target
             shape = self.read.shape(name)
             index: Index = (self.example, *(0,) * (len(shape) - 1)) if self.examples > 1 else (0,) * len(shape)
             ends.append(self.cells.node("target", name, index, "done"))
+        made = [step for step in self.read.trace.steps if step.phase == "loss"]
+        if self.network.error:
+            *made, last = made
+            ends.append(self.cells.node("error", self.network.error, (), self.read.shown(self.network.error, *made)))
+            made = [last]
         if self.network.loss:
-            makers = [step for step in self.read.trace.steps if step.phase == "loss"]
-            ends.append(self.cells.node("loss", self.network.loss, (), self.read.shown(self.network.loss, *makers)))
+            ends.append(self.cells.node("loss", self.network.loss, (), self.read.shown(self.network.loss, *made)))
         return ends
 
     def _edges(self, shown: list[list[int]], places: dict[tuple[int, int], int]) -> list[dict[str, Any]]:
@@ -189,17 +203,32 @@ class _Picture:
         }
 
     def _last_edges(self, outputs: list[int], places: dict, ends: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """From every output, and from the target, into the loss."""
-        if not ends or ends[-1]["kind"] != "loss":
+        """From every output, and from the target, into the error or the loss; from the error into the loss."""
+        kinds = {node["kind"]: number for number, node in enumerate(ends, len(places))}
+        if "loss" not in kinds:
             return []
-        loss = len(places) + len(ends) - 1
         steps = [step for step in self.read.trace.steps if step.phase == "loss"]
-        hot = any(self._current(step) for step in steps)
+        last = [steps.pop()] if "error" in kinds else []
         sources = [places[len(self.network.columns) - 1, unit] for unit in outputs]
-        sources += [len(places)] if len(ends) == 2 else []
-        state = self.read.shown(self.network.columns[-1].tensor) if self.backward else self.read.reached(*steps)
-        common = {"kind": "pass", "target": loss, "state": state, "hot": hot, "part": ends[-1]["selected"]}
-        return [{**common, "source": source, "cut": False, "labelled": False} for source in sources]
+        sources += [kinds["target"]] if "target" in kinds else []
+        into = kinds.get("error", kinds["loss"])
+        found = [self._end_edge(source, into, ends[into - len(places)], steps) for source in sources]
+        if last:
+            found.append(self._end_edge(into, kinds["loss"], ends[-1], last))
+        return found
+
+    def _end_edge(self, source: int, target: int, into: dict[str, Any], steps: list[Any]) -> dict[str, Any]:
+        sent = self.network.error if into["kind"] == "loss" and self.network.error else self.network.columns[-1].tensor
+        return {
+            "kind": "pass",
+            "source": source,
+            "target": target,
+            "state": self.read.shown(sent) if self.backward else self.read.reached(*steps),
+            "hot": any(self._current(step) for step in steps),
+            "part": into["selected"],
+            "cut": False,
+            "labelled": False,
+        }
 
     def _current(self, step: Any) -> bool:
         """Whether the current step is this one, or undoes it."""
@@ -230,8 +259,8 @@ class _Picture:
             biases=tuple(room(nodes[n]["bias"]["parts"]) if nodes[n]["bias"] else 0 for n in use),
             more=tuple(map(len, more)),
             target=any(node["kind"] == "target" for node in nodes),
+            error=any(node["kind"] == "error" for node in nodes),
             loss=any(node["kind"] == "loss" for node in nodes),
-            small=self.small,
         )
         return _placed(lay_out(plan, name), nodes, edges, use, drawn, more)
 

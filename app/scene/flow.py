@@ -1,0 +1,210 @@
+"""What flows through a transformer: tokens' vectors, attention grids and the residual stream, panel by panel.
+
+Any run whose tensors have named axes is drawn so: each tensor that forward names is a panel of cells, members of axes
+by their names. In backward the panels show gradients.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from engine.trace import Axis, Index, Step, TensorRecord, Trace
+
+if TYPE_CHECKING:
+    from app.page.run import Run
+
+ORDER = 2
+MAX_SIDE = 24
+MAX_BLOCKS = 8
+_PLACES = ("position", "query", "key")
+
+Data = dict[str, Any]
+
+
+def fits(trace: Trace) -> bool:
+    """Whether a run's forward has a tensor with an axis of tokens, queries or keys."""
+    return any(axis.name in _PLACES for step in _forward(trace) for axis in trace.tensors[step.output].axes)
+
+
+def of(run: Run) -> Data:
+    """{panels, gradient, flip}; a panel: {tensor, symbol, name, axes, kind, state, step, stream, parts, blocks, sums}.
+
+    kind: grid (queries by keys), strip, or row. stream: "" or its part in the residual stream: start, add.
+    parts: what an addition adds. sums: the axis along which each row of cells sums to one, "" where none does.
+    blocks: {caption, corner, columns, rows: [{label, cells}], more}; a cell as Run.cell gives it, with strength 0 to 1.
+    """
+    return _Flow(run).data()
+
+
+class _Flow:
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.trace = run.trace
+        step = run.step
+        self.gradient = step is not None and step.phase == "backward"
+        self.stream = _stream(self.trace)
+
+    def data(self) -> Data:
+        panels = [self._panel(record, step) for record, step in self._drawn()]
+        return {"panels": panels, "gradient": self.gradient, "flip": self.run.state.flip}
+
+    def _drawn(self) -> list[tuple[TensorRecord, Step | None]]:
+        """Inputs, then what forward and loss make under names of their own, and the current step's output."""
+        records = self.trace.tensors
+        given = [(one, None) for one in records.values() if one.kind == "input"]
+        now = self.run.step.output if self.run.step is not None else ""
+        made = [
+            (records[step.output], step)
+            for step in _forward(self.trace)
+            if ":" not in step.output or step.output == now or step.output in self.stream
+        ]
+        return [*given, *made]
+
+    def _panel(self, record: TensorRecord, step: Step | None) -> Data:
+        shown = self._shown(record)
+        names = [axis.name for axis in record.axes]
+        return {
+            "tensor": record.name,
+            "symbol": record.symbol if shown is None else shown.symbol,
+            "name": record.name,
+            "axes": [{"name": axis.name, "size": axis.size} for axis in record.axes],
+            "kind": "grid" if names[-2:] == ["query", "key"] else "strip" if len(names) > 1 else "row",
+            "state": self._state(step),
+            "step": None if step is None else step.index,
+            "stream": self.stream.get(record.name, ""),
+            "parts": self._parts(step),
+            "sums": "" if step is None or self.gradient else _sums(step, record),
+            "blocks": [] if shown is None else self._blocks(record, shown),
+        }
+
+    def _shown(self, record: TensorRecord) -> TensorRecord | None:
+        """The tensor that a panel shows: the value, in backward the gradient; None where the loss has no path."""
+        if not self.gradient:
+            return record
+        return self.trace.tensors.get(record.gradient or "")
+
+    def _state(self, step: Step | None) -> str:
+        now = self.run.step
+        if step is None or now is None:
+            return "done"
+        if now.phase == "backward":
+            return "now" if now.forward == step.index else "done"
+        return "now" if now.index == step.index else "later" if now.index < step.index else "done"
+
+    def _parts(self, step: Step | None) -> list[Data]:
+        """What an addition adds to what, as symbols."""
+        if step is None or step.op != "add":
+            return []
+        return [{"tensor": one.tensor, "symbol": self.trace.tensors[one.tensor].symbol} for one in step.inputs]
+
+    def _blocks(self, record: TensorRecord, shown: TensorRecord) -> list[Data]:
+        """Matrices of the last two axes, one for each place on those before; of several examples the drawn one."""
+        axes = record.axes
+        leading: list[Index] = [()]
+        for axis in axes[:-2]:
+            places = [self.run.state.example] if axis.name == "example" else range(axis.size)
+            leading = [(*index, place) for index in leading for place in places]
+        if len(axes) == 2 and axes[0].name == "example":
+            return [self._block(shown, (self.run.state.example,), axes[1:], "", shown)]
+        size = _largest(shown)
+        return [
+            self._block(shown, index, axes[-2:], _caption(axes[:-2], index), shown, size)
+            for index in leading[:MAX_BLOCKS]
+        ]
+
+    def _words(self, record: TensorRecord) -> tuple[str, ...]:
+        """What the numbers of an input stand for."""
+        given = self.run.state.space.inputs.get(record.name)
+        return () if given is None else given.field.words
+
+    def _block(
+        self, shown: TensorRecord, leading: Index, axes: Sequence[Axis], caption: str, record: TensorRecord,
+        size: float | None = None,
+    ) -> Data:  # fmt: skip
+        flip = self.run.state.flip and [axis.name for axis in axes] == ["query", "key"]
+        down, across = (axes[0], axes[1]) if len(axes) == 2 else (None, axes[0] if axes else None)
+        if flip:
+            down, across = across, down
+        size = _largest(record) if size is None else size
+        columns = _members(across)
+        rows = []
+        for number, label in enumerate(_members(down)):
+            cells = []
+            for column in range(len(columns)):
+                place = (column, number) if flip else (number, column)
+                cells.append(self._cell(shown, (*leading, *place[2 - len(axes) :]), size))
+            rows.append({"label": label if down is not None else "", "cells": cells})
+        return {
+            "caption": caption,
+            "corner": " \\ ".join(axis.name for axis in (down, across) if axis is not None),
+            "columns": columns if across is not None else [],
+            "rows": rows,
+            "more": _more(down, across),
+        }
+
+    def _cell(self, shown: TensorRecord, index: Index, size: float) -> Data:
+        cell = self.run.cell(shown.name, index)
+        if (words := self._words(shown)) and cell.get("value") is not None:
+            return cell | {"strength": 0, "word": words[int(cell["value"])]}
+        value = cell.get("value")
+        if not size or not isinstance(value, int | float) or not math.isfinite(value):
+            return cell | {"strength": 0}
+        return cell | {"strength": round(abs(value) / size, 3)}
+
+
+def _forward(trace: Trace) -> list[Step]:
+    return [step for step in trace.steps if step.phase in ("forward", "loss")]
+
+
+def _stream(trace: Trace) -> dict[str, str]:
+    """The residual stream, from the last addition of equals back: tensor -> start or add."""
+    makers = {step.output: step for step in trace.steps if step.phase == "forward"}
+    sums = [step for step in makers.values() if step.op == "add" and _is_residual(trace, step)]
+    found: dict[str, str] = {}
+    name = sums[-1].output if sums else None
+    while name is not None:
+        step = makers.get(name)
+        adds = step is not None and step.op == "add" and _is_residual(trace, step)
+        found[name] = "add" if adds else "start"
+        name = step.inputs[0].tensor if adds and step is not None else None
+    return found
+
+
+def _is_residual(trace: Trace, step: Step) -> bool:
+    shapes = [trace.tensors[one.tensor].shape for one in step.inputs]
+    axes = trace.tensors[step.output].axes
+    return len(shapes) == 2 and shapes[0] == shapes[1] and len(axes) > 1 and axes[-2].name == "position"
+
+
+def _sums(step: Step, record: TensorRecord) -> str:
+    """The axis a softmax runs over."""
+    if step.op != "softmax":
+        return ""
+    dim = step.attributes.get("dim")
+    return record.axes[dim].name if isinstance(dim, int) and record.axes else ""
+
+
+def _members(axis: Axis | None) -> list[str]:
+    if axis is None:
+        return [""]
+    names = axis.labels or tuple(str(number + 1) for number in range(axis.size))
+    return list(names[:MAX_SIDE])
+
+
+def _caption(axes: Sequence[Axis], index: Index) -> str:
+    said = [f"{axis.name} {place + 1}" for axis, place in zip(axes, index, strict=True) if axis.name != "example"]
+    return ", ".join(said)
+
+
+def _more(down: Axis | None, across: Axis | None) -> str:
+    long = [axis for axis in (down, across) if axis is not None and axis.size > MAX_SIDE]
+    return ", ".join(f"the first {MAX_SIDE} of {axis.size} on {axis.name}" for axis in long)
+
+
+def _largest(record: TensorRecord) -> float:
+    """The largest magnitude among the finite cells: what full strength means."""
+    values = record.value.double().abs()
+    values = values[values.isfinite()]
+    return float(values.max()) if values.numel() else 0.0
