@@ -68,7 +68,6 @@ class OneAttentionHead(nn.Module):
     """
 
     symbols: ClassVar = {
-        "W_E": "W_E", "W_P": "W_P", "W_Q": "W_Q", "W_K": "W_K", "W_V": "W_V", "W_U": "W_U",
         "embedded": "E", "x": "X", "mix": "Δ", "updated": "X′", "prediction": "logits", "loss": "L", **SYMBOLS,
     }  # fmt: skip
     axes: ClassVar = {
