@@ -28,11 +28,25 @@ class Contribution:
     value: torch.Tensor
 
 
+def counted_otherwise(calls: Sequence[Call]) -> set[int]:
+    """Entries, by id, that autograd counts another gradient for: what was written through a view, and its base.
+
+    To autograd a view that was written to is made of its base from then on; here the base is made of what was written.
+    """
+    entries = [
+        output
+        for call in calls
+        for output in call.outputs
+        if (output.written and output.tensor._is_view()) or (call.op == "changed" and len(call.inputs) > 1)
+    ]
+    return {id(entry) for entry in entries if entry.edge is not None}
+
+
 def sent_backward(calls: Sequence[Call], found: dict[int, torch.Tensor]) -> dict[int, list[Contribution]]:
     """What each call sends, by its place in `calls`, last call first; calls that send nothing are left out.
 
-    found: autograd's gradients by id(entry). Autograd forgets the tensors before and after a write through a view;
-    those are added here, as the sum of what is sent to them.
+    found: autograd's gradients by id(entry), but for those that it counts otherwise. These, and the tensors before and
+    after a write through a view, which it forgets, are added here, as the sum of what is sent to them.
     """
     sender = _Sender(found)
     for place in range(len(calls) - 1, -1, -1):

@@ -13,7 +13,7 @@ from torch import nn
 from engine.assemble import Assembler
 from engine.backward import gradients
 from engine.builder import OnStep, TraceBuilder
-from engine.contributions import residual, sent_backward
+from engine.contributions import counted_otherwise, residual, sent_backward
 from engine.digest import own_request, trace_id
 from engine.entry import Entry
 from engine.errors import InputError, RunError, Stopped
@@ -209,10 +209,13 @@ class _Run:
         """Adds the gradients and the backward steps; returns how far contributions are from autograd's gradients."""
         assert self.loss_entry is not None
         calls, entries = self.builder.calls, recorder.ledger.entries
-        again = self.parts and any(call.through_graph for call in calls)
+        summed = counted_otherwise(calls) - {id(self.loss_entry)}
+        apart = self.parts or bool(summed)
+        again = apart and any(call.through_graph for call in calls)
         found = gradients(self.loss_entry, entries, retain_graph=again)
-        sent = sent_backward(calls, found) if self.parts else {}
-        self.builder.add_backward(entries, found, sent)
+        found = {key: value for key, value in found.items() if key not in summed}
+        sent = sent_backward(calls, found) if apart else {}
+        self.builder.add_backward(entries, found, sent if self.parts else {})
         return residual(sent, found)
 
     def update(self, update: Update, seed: int | None) -> dict[str, Any]:
