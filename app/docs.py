@@ -1,19 +1,18 @@
-"""The API's documentation at /docs: Swagger UI out of node_modules, so that it works offline and under the CSP."""
+"""The API's description at /openapi.json, and drawn at /docs: Swagger UI from node_modules, under the CSP."""
 
 from __future__ import annotations
 
-from html import escape
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from fastapi import APIRouter
-from starlette.responses import HTMLResponse, Response
-
+from app import openapi
 from app.assets import asset_url, assets
 from app.errors import Problem
+from app.pages import show
 
 router = APIRouter(include_in_schema=False)
 _SHEET = "swagger-ui-dist/swagger-ui.css"
 _BUNDLE = "swagger-ui-dist/swagger-ui-bundle.js"
-_ICON = "swagger-ui-dist/favicon-32x32.png"
 
 
 @router.get("/docs")
@@ -21,26 +20,15 @@ async def docs() -> Response:
     """One page; with scripts off it leads to the description itself. 503 where the browser files are not installed."""
     if _BUNDLE not in assets():
         raise Problem(503, "the browser files are not installed; run make install. The description is /openapi.json")
-    return HTMLResponse(
-        _PAGE.format(sheet=escape(asset_url(_SHEET)), bundle=escape(asset_url(_BUNDLE)), icon=escape(asset_url(_ICON)))
+    context = {"title": "API, all operations", "here": "api", "sheet": asset_url(_SHEET), "bundle": asset_url(_BUNDLE)}
+    return HTMLResponse(show("docs.html", context))
+
+
+@router.get("/openapi.json")
+async def description(request: Request) -> Response:
+    """The description, its example with this site's own address."""
+    found = request.app.openapi()
+    text = openapi.description(str(request.base_url).rstrip("/"))
+    return JSONResponse(
+        {**found, "info": {**found["info"], "description": text}}, headers={"cache-control": "no-cache"}
     )
-
-
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>API · Longhand</title>
-<link rel="icon" href="{icon}">
-<link rel="stylesheet" href="{sheet}">
-<link rel="stylesheet" href="/static/docs/docs.css">
-<script defer src="{bundle}"></script>
-<script type="module" src="/static/docs/docs.js"></script>
-</head>
-<body>
-<a class="back" href="/">Longhand</a>
-<main id="swagger"><noscript><p>This page is drawn by a script. The same description as data:
-<a href="/openapi.json">/openapi.json</a>.</p></noscript></main>
-</body>
-</html>
-"""

@@ -43,6 +43,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         title=openapi.TITLE,
         version=openapi.VERSION,
         summary="Neural networks worked out in longhand.",
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan,

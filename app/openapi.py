@@ -1,4 +1,4 @@
-"""The description of the API at /openapi.json: what FastAPI finds, with every error answer in its one shape."""
+"""The description of the API: what FastAPI finds, with every error answer in its one shape."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from app.errors import MEDIA_TYPE, Problem
 
 TITLE = "Longhand"
 VERSION = "1"
-DESCRIPTION = """Runs PyTorch models and accounts for every number in the run.
+_DESCRIPTION = """Runs PyTorch models and accounts for every number in the run.
 
-A request to `POST /api/v1/models/{model}/trace` gives a trace: every tensor, every gradient, every step, forward and
+A request to `POST /api/v1/models/{{model}}/trace` gives a trace: every tensor, every gradient, every step, forward and
 backward. A trace has an id, by which its cells can be explained, verified, compared and followed to the loss. Errors
 are `application/problem+json` and say what was expected and what came.
 
     import httpx
-    url = "http://127.0.0.1:8000/api/v1/models/tiny_network/trace"
-    trace = httpx.post(url, json={"inputs": {"x": [2, -1]}, "target": 4}).json()
+    url = "{origin}/api/v1/models/tiny_network/trace"
+    trace = httpx.post(url, json={{"inputs": {{"x": [2, -1]}}, "target": 4}}).json()
     print(trace["result"]["prediction"])                          # 5.5
     print(trace["tensors"]["hidden.weight.grad"]["data"])         # every gradient is a tensor too
 """
@@ -55,9 +55,23 @@ def install(app: FastAPI) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
+def description(origin: str = "http://127.0.0.1:8000") -> str:
+    """What the API is, with an example that asks the site at `origin`."""
+    return _DESCRIPTION.format(origin=origin)
+
+
+def operations(app: FastAPI) -> list[dict[str, str]]:
+    """Every operation in short: {method, path, summary}."""
+    return [
+        {"method": method.upper(), "path": path, "summary": one["summary"]}
+        for path, methods in app.openapi()["paths"].items()
+        for method, one in methods.items()
+    ]
+
+
 def _description(app: FastAPI) -> dict[str, Any]:
     found = get_openapi(
-        title=TITLE, version=VERSION, description=DESCRIPTION, routes=app.routes, tags=_TAGS, summary=app.summary
+        title=TITLE, version=VERSION, description=description(), routes=app.routes, tags=_TAGS, summary=app.summary
     )
     schemas = found.setdefault("components", {}).setdefault("schemas", {})
     for unused in ("HTTPValidationError", "ValidationError"):

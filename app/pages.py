@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -12,6 +14,7 @@ from app import templating, wire
 from app.errors import Problem, missing
 from app.inline import cell_name
 from app.lessons import catalogue
+from app.openapi import operations
 from app.page import source
 from app.page.source import Page
 from app.scene import network
@@ -115,8 +118,14 @@ async def open_file(request: Request, services: Shared) -> Response:
 @router.get("/api")
 async def api(request: Request) -> Response:
     """The API on one page, with five lines that use it."""
-    context = {"title": "API", "here": "api", "origin": _origin(request), "models": list(models())}
-    return HTMLResponse(templating.render("api.html", context), headers=HEADERS)
+    context = {"title": "API", "here": "api", "origin": _origin(request), "operations": operations(request.app)}
+    return HTMLResponse(show("api.html", context), headers=HEADERS)
+
+
+def show(template: str, context: Mapping[str, Any]) -> str:
+    """A page's HTML; every page's foot leads to every lesson and model."""
+    site = {"lessons": list(catalogue().values()), "models": list(models().values())}
+    return templating.render(template, {**context, "site": site})
 
 
 def warm_up() -> None:
@@ -129,7 +138,7 @@ def warm_up() -> None:
 def error_page(request: Request, problem: Problem) -> Response | None:
     """A problem as a page, for browsers."""
     context = {"title": f"{problem.status}", "here": "", "problem": problem.data(), "path": request.url.path}
-    html = templating.render("error.html", context)
+    html = show("error.html", context)
     return HTMLResponse(html, problem.status, {**HEADERS, **problem.headers})
 
 
@@ -166,7 +175,7 @@ def _rendered(kind: str, name: str, query: str, origin: str) -> tuple[Page, byte
 
 def _render(page: Page, template: str, here: str) -> str:
     title = page.data["lesson"]["title"]
-    return templating.render(template, {"page": page.data, "state": page.state, "title": title, "here": here})
+    return show(template, {"page": page.data, "state": page.state, "title": title, "here": here})
 
 
 @functools.lru_cache(maxsize=source.KEPT_PAGES)
@@ -184,17 +193,17 @@ def _home(query: str) -> tuple[Page, bytes]:
         "models": list(models().values()), "scene": picture, "first": page.data, "fields": fields,
         "cell_name": cell_name,
     }  # fmt: skip
-    return page, templating.render("home.html", context).encode()
+    return page, show("home.html", context).encode()
 
 
 @functools.cache
 def _models() -> str:
     found = [(one, source.model(one.name)) for one in models().values()]
-    return templating.render("models.html", {"title": "Models", "here": "models", "models": found})
+    return show("models.html", {"title": "Models", "here": "models", "models": found})
 
 
 def _open(error: str) -> str:
-    return templating.render("open.html", {"title": "Open a trace", "here": "open", "error": error})
+    return show("open.html", {"title": "Open a trace", "here": "open", "error": error})
 
 
 def _json(page: Page) -> Response:

@@ -3,6 +3,17 @@
 
 const { SwaggerUIBundle } = /** @type {{ SwaggerUIBundle: (options: object) => unknown }} */ (/** @type {unknown} */ (window));
 
+const dark = matchMedia("(prefers-color-scheme: dark)");
+
+/** Swagger UI's dark sheet wherever the site is dark: as the reader chose, else as the system says. */
+function follow() {
+  const root = document.documentElement;
+  root.classList.toggle("dark-mode", root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
+}
+
+follow();
+document.addEventListener("longhand:theme", follow);
+
 SwaggerUIBundle({
   url: "/openapi.json",
   dom_id: "#swagger",
