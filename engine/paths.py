@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ from engine.reader import StepReader
 from engine.trace import Index, Step, Trace
 
 _MANY = 256
+_FEW = 48  # outputs of which those with a slope of zero are passed too
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,9 @@ class Paths:
 
 
 def paths(trace: Trace, tensor: str, index: Sequence[int], *, limit: int = 64) -> Paths:
-    """The paths from one cell to the loss, at most `limit` of them, those with zeros included.
+    """The paths from one cell to the loss, those with zeros included, in the network's order.
+
+    Where there are more than `limit`, those along which most of the gradient arrives, the strongest first.
 
     Raises InputError for an unknown cell, one from which no path leads to the loss, or a limit below 1.
     """
@@ -65,6 +69,8 @@ def paths(trace: Trace, tensor: str, index: Sequence[int], *, limit: int = 64) -
         raise InputError("tensor", "have a path to the loss", f"{tensor!r}, which has none")
     walk = _Walk(trace)
     found = list(itertools.islice(walk.from_cell(tensor, place), limit + 1))
+    if len(found) > limit:
+        found = [*walk.strongest(tensor, place, limit), ()]
     shown = tuple(Path(math.prod(hop.derivative for hop in hops), hops) for hops in found[:limit])
     total = number_at(trace.record(record.gradient), place)
     label = cell_label(trace.record(record.gradient), place)
@@ -103,6 +109,28 @@ class _Walk:
             else:
                 ahead.append(onward)
 
+    def strongest(self, tensor: str, index: Index, limit: int) -> Iterator[tuple[Hop, ...]]:
+        """Up to `limit` ways to the loss, best first: the one with the largest share of the gradient.
+
+        A way's share is what all its continuations send together: the product so far times the gradient it has reached.
+        """
+        order = itertools.count()
+        begun: list[tuple[float, int, float, tuple[Hop, ...]]] = [(-math.inf, next(order), 1.0, ())]
+        for _ in range(limit * _MANY):
+            if not begun or not limit:
+                return
+            _, _, product, trail = heapq.heappop(begun)
+            at = (trail[-1].tensor, trail[-1].index) if trail else (tensor, index)
+            onward = self._onward(*at)
+            if onward is None:
+                limit -= 1
+                yield trail
+                continue
+            for hop in onward:
+                gradient = self._trace.record(self._trace.record(hop.tensor).gradient or "").value[hop.index]
+                share = abs(product * hop.derivative * float(gradient))
+                heapq.heappush(begun, (-share, next(order), product * hop.derivative, (*trail, hop)))
+
     def _onward(self, tensor: str, index: Index) -> Iterator[Hop] | None:
         """The hops from a cell; None at the loss."""
         trace = self._trace
@@ -133,7 +161,7 @@ def _hops(trace: Trace, step: Step, role: str, index: Index, columns: Sequence[t
         record = trace.record(name)
         if record.gradient is None:
             continue
-        few = row is not None and slopes.numel() <= _MANY and name == step.output
+        few = row is not None and slopes.numel() <= _FEW and name == step.output
         places = itertools.product(*map(range, slopes.shape)) if few else map(tuple, slopes.nonzero().tolist())
         for place in places:
             slope = float(slopes[place])

@@ -56,6 +56,16 @@ def test_paths_left_out_are_counted_in_the_rest():
     assert found.rest == pytest.approx(2.25 - 3.0)
 
 
+def test_of_many_paths_the_strongest_are_shown_first():
+    trace = catalogue()["one_attention_head"].trace({})
+    few, many = engine.paths(trace, "x", [3, 0], limit=4), engine.paths(trace, "x", [3, 0], limit=2000)
+    values = sorted((abs(path.value) for path in many.paths), reverse=True)
+    assert len(few.paths) == 4
+    assert not few.complete
+    assert abs(few.paths[0].value) == pytest.approx(values[0])
+    assert abs(few.rest) == pytest.approx(abs(few.total - sum(path.value for path in few.paths)))
+
+
 def test_tensor_without_a_path_is_refused():
     with pytest.raises(engine.InputError, match="must have a path to the loss; got 'target'"):
         engine.paths(tiny(), "target", [0])
