@@ -14,12 +14,14 @@ from collections.abc import Iterator
 
 import orjson
 
+from app import lessons
 from app.page import chain_rule
 from app.templating import TEMPLATES
 from engine import models
 from engine.models.model import Model
 from engine.trace import Trace
 
+_SGD = {"rule": "sgd", "learning_rate": 0.1}
 _WRITTEN = re.compile(r"""("(?:[^"\\]|\\.)*")\s*\|\s*tex\b""")
 
 
@@ -39,7 +41,7 @@ def _in_templates() -> Iterator[str]:
 
 def _in_runs(model: Model) -> Iterator[str]:
     """Of one example and of two, with every option, with every activation computed and with one of its cells held."""
-    update = {"rule": "sgd", "learning_rate": 0.1}
+    update = next((one.request["update"] for one in lessons.catalogue().values() if _updates(one, model)), _SGD)
     choices = [[(option.name, value) for value in option.values] for option in model.options]
     for rows, picked in itertools.product((1, 2), itertools.product(*choices)):
         request = {**_examples(model, rows), "options": dict(picked), "update": update}
@@ -49,6 +51,10 @@ def _in_runs(model: Model) -> Iterator[str]:
             if record.kind == "activation" and record.shape and ":" not in name:
                 held = [{"at": name, "index": [None] * (len(record.shape) - 1) + [0], "set": 0}]
                 yield from _of_steps(model.trace({**request, "interventions": held}))
+
+
+def _updates(lesson: lessons.Lesson, model: Model) -> bool:
+    return lesson.model == model.name and "update" in lesson.request
 
 
 def _of_steps(trace: Trace) -> Iterator[str]:

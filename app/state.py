@@ -109,7 +109,8 @@ class State:
             {"parameter": name, "index": None if index is None else list(index)}
             for name, index in self.space.ordered(self.frozen)
         ]
-        request["update"] = {"rule": "sgd", "learning_rate": self.rate, "frozen": frozen}
+        update = self.space.request.get("update") or {"rule": "sgd"}
+        request["update"] = {**update, "learning_rate": self.rate, "frozen": frozen}
         return request
 
     def _given(self, name: str) -> list[Any]:

@@ -12,7 +12,7 @@ _SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "÷", "mse_loss": "and"}
 
 
 def matrices(run: Run) -> Data | None:
-    """{label, formulas, figures: [figure or sign]}; a figure is {tensor, symbol, axes, role, part, rows: [[cell]], more}.
+    """{label, formulas, figures: [figure or sign]}; a figure: {tensor, symbol, axes, role, part, rows: [[cell]], more}.
 
     formulas: LaTeX; several for a step that sends several gradients. averaged: what N is in them, or None.
 
@@ -73,12 +73,18 @@ def _backward(run: Run, step: Step) -> list[Data]:
 
 def _update(run: Run, step: Step) -> list[Data]:
     roles = {operand.role: operand.tensor for operand in step.inputs}
-    frozen = _frozen(run, roles.get("frozen"))
-    parameter = _figure(run, roles["parameter"], "parameter", "parameter")
-    rate = _figure(run, roles["learning_rate"], "learning rate", "rate")
-    gradient = _figure(run, roles["gradient"], "gradient", "gradient")
-    updated = _figure(run, step.output, "new parameter", "updated", frozen=frozen)
-    return [parameter, _sign("−"), rate, _sign("×"), gradient, _sign("="), updated]
+    frozen = _frozen(run, roles.pop("frozen", None))
+    parts = {"learning_rate": "rate", "corrected_rate": "rate"}
+    figures = [_figure(run, tensor, role.replace("_", " "), parts.get(role, role)) for role, tensor in roles.items()]
+    last = step.op in ("sgd", "adamw")
+    updated = _figure(
+        run, step.output, *(("new parameter", "updated") if last else ("result", "result")), frozen=frozen
+    )
+    if step.op == "sgd":
+        parameter, gradient, rate = figures
+        return [parameter, _sign("−"), rate, _sign("×"), gradient, _sign("="), updated]
+    listed = [one for figure in figures for one in (_sign(","), figure)]
+    return [*listed[1:], _sign("→"), updated]
 
 
 def _figure(
