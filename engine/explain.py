@@ -12,6 +12,7 @@ import torch
 
 from engine import local
 from engine.cells import whole
+from engine.decided import decided
 from engine.errors import InputError
 from engine.expression import Expr, add, const, function, multiply, ref
 from engine.labels import cell_label
@@ -99,7 +100,7 @@ def _value(trace: Trace, record: TensorRecord, index: Index, limit: int) -> tupl
     position = step.outputs.index(record.name)
     row = rows().get(step.op)
     if row is not None and (position == 0 or row.all_outputs) and not _complex(trace, step):
-        return row.cell(StepReader(trace, step, limit, position), index), step.note
+        return decided(trace, step, row.cell(StepReader(trace, step, limit, position), index)), step.note
     if local.can_run(trace, step) and record.value.is_floating_point():
         slopes = local.row(trace, step, index, position)
         if slopes is not None:
@@ -179,7 +180,7 @@ def _sent(trace: Trace, backward: Step, part: Sent, index: Index, limit: int) ->
     if _complex(trace, step):
         return whole_part
     if row is not None:
-        return row.grad_cell(reader, part.role, index)
+        return decided(trace, step, row.grad_cell(reader, part.role, index))
     columns = local.column(trace, step, part.role, index)
     if columns is None:
         return whole_part

@@ -23,7 +23,8 @@ class Expr:
 
     tensor, index: for `ref`, the cell. label: for `const` its meaning ("n", "frozen"), for `function` and `compare` the
     function or relation. count: for `rest`, how many terms it stands for. `select` has three args: condition (a
-    compare), the value when it holds, the value when it does not; only the one taken gives the node's value.
+    compare, or a const whose label says what was decided: "held", "frozen"), the value when it holds, the value when it
+    does not; only the one taken gives the node's value.
     """
 
     kind: str

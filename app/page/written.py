@@ -62,10 +62,15 @@ def _factor(run: Run, tree: Expr) -> Data:
 def symbols(run: Run, tree: Expr) -> list[Data]:
     """The parts of an expression with labels where its cells stand: {text}, {label, cell} or {number}.
 
-    A select is written with its condition: h if z > 0, else 0.
+    A select is written with its condition: h if z > 0, else 0; one that was decided: held at 0, in place of h.
     """
     if tree.kind == "select":
         condition, then, otherwise = tree.args
+        if condition.kind == "const":
+            return [
+                {"text": f"{condition.label} at "}, *symbols(run, then),
+                {"text": ", in place of "}, *symbols(run, otherwise),
+            ]  # fmt: skip
         return [
             *symbols(run, then), {"text": " if "}, *_compared(run, condition),
             {"text": ", else "}, *symbols(run, otherwise),
@@ -104,6 +109,8 @@ def _lines(run: Run, tree: Expr, depth: int, words: str, *, taken: bool = True) 
     line |= {"symbols": symbols(run, tree), "numbers": numbers if len(numbers) > 1 else []}
     if tree.kind == "select":
         condition, then, otherwise = tree.args
+        if condition.kind == "const":
+            return [line, *_lines(run, otherwise, depth + 1, "computed", taken=False)]
         holds = bool(condition.value)
         return [
             line,
