@@ -110,7 +110,7 @@ def _lines(run: Run, tree: Expr, depth: int, words: str, *, taken: bool = True) 
     if tree.kind == "select":
         condition, then, otherwise = tree.args
         if condition.kind == "const":
-            return [line, *_lines(run, otherwise, depth + 1, "computed", taken=False)]
+            return [line, *_lines(run, otherwise, depth + 1, "computed", taken=False)[:1]]
         holds = bool(condition.value)
         return [
             line,
