@@ -48,6 +48,7 @@ def draw(model: Model, request: Mapping[str, Any], baseline_request: Mapping[str
         "points": POINTS,
         "summary": _summary(edited, half),
         "inputs": inputs,
+        "lines": sum(1 for one in edited.boundaries if one.ends and one.bends is not False),
         "boundaries": [_boundary(one, edited) for one in edited.boundaries],
         "regions": [_region(one, POINTS * POINTS) for one in edited.regions],
         "lattice": _lattice(edited, baseline),

@@ -22,7 +22,10 @@ _FLAGS = {"1": True, "": False, "0": False}
 
 
 def read(space: Space, pairs: Iterable[tuple[str, str]]) -> State:
-    """The state of a query, given as (name, value) pairs in order; a name given twice counts once, the last time."""
+    """The state of a query, given as (name, value) pairs in order.
+
+    A name given twice counts once, the last time; where a number can't be read then, the one before stays in use.
+    """
     reader = _Reader(space)
     given: dict[str, str] = {}
     frozen: list[str] = []
@@ -30,7 +33,8 @@ def read(space: Space, pairs: Iterable[tuple[str, str]]) -> State:
         if name == "frozen":
             frozen.append(value)
         else:
-            given.pop(name, None)
+            if name in given:
+                reader.earlier[name] = given.pop(name)
             given[name] = value
     if "rows" in given:
         reader.whole("rows", given.pop("rows"), 1, space.most_rows, 1)
@@ -50,6 +54,7 @@ class _Reader:
     numbers: dict[Place, tuple[str, float | None]] = field(default_factory=dict)
     options: dict[str, str] = field(default_factory=dict)
     answers: dict[int, str] = field(default_factory=dict)
+    earlier: dict[str, str] = field(default_factory=dict)
     errors: list[FieldError] = field(default_factory=list)
 
     def take(self, name: str, value: str) -> None:
@@ -99,18 +104,17 @@ class _Reader:
         self.errors.append(FieldError(name, label, expected, _shown(got), using))
 
     def number(self, name: str, label: str, value: str, default: float, smallest: float = -LARGEST) -> float | None:
-        """A number, or None with an error."""
+        """A number; where it can't be read an error, and the one given before it, or None."""
+        number = _number(value)
+        if smallest <= number <= LARGEST:
+            return number
         expected = "be a number" if smallest < 0 else "be a number of 0 or more"
-        try:
-            number = float(read_number(value))
-        except (ValueError, OverflowError):
-            number = math.nan
-        if not smallest <= number <= LARGEST:
-            if abs(number) > LARGEST:
-                expected = f"be a number from {text(max(smallest, -LARGEST))} to {text(LARGEST)}"
-            self.error(name, label, expected, value, text(default))
-            return None
-        return number
+        if abs(number) > LARGEST:
+            expected = f"be a number from {text(max(smallest, -LARGEST))} to {text(LARGEST)}"
+        kept = _number(self.earlier.get(name, ""))
+        usable = smallest <= kept <= LARGEST
+        self.error(name, label, expected, value, text(kept if usable else default))
+        return kept if usable else None
 
     def cell(self, name: str, value: str) -> None:
         rows = self.fields.get("rows", 1)
@@ -160,21 +164,20 @@ class _Reader:
             self.numbers[place] = value, None
 
     def _switch(self, place: Place, kind: str) -> Switch | None:
-        """A switch with its number, where it needs one; None with an error where that number can't be read."""
+        """A switch with its number, where it needs one. Where that can't be read: an error, and the number before it,
+        or None.
+        """
         if kind == "off":
             return kind, 0.0
         name, label = f"by:{cell_name(*place)}", self.space.label(*place)
         value = self.numbers.get(place, ("", None))[0]
-        try:
-            number = float(read_number(value))
-        except (ValueError, OverflowError):
-            number = math.nan
+        number, kept = _number(value), _number(self.earlier.get(name, ""))
         if abs(number) <= LARGEST:
             return kind, number
-        self.error(
-            name, label, f"have a number to {kind}{' it to' if kind == 'set' else ''}", value, "the computed value"
-        )
-        return None
+        usable = abs(kept) <= LARGEST
+        expected = f"have a number to {kind}{' it to' if kind == 'set' else ''}"
+        self.error(name, label, expected, value, text(kept) if usable else "the computed value")
+        return (kind, kept) if usable else None
 
     def choose(self, name: str, value: str) -> None:
         option = self.space.options[name]
@@ -215,6 +218,14 @@ class _Reader:
                 known = ", ".join(self.space.parameters)
                 self.error("frozen", "frozen", f"name a parameter or a cell of {known}", name, "the others")
         self.fields["frozen"] = frozenset(frozen)
+
+
+def _number(value: str) -> float:
+    """NaN where it can't be read."""
+    try:
+        return float(read_number(value))
+    except (ValueError, OverflowError):
+        return math.nan
 
 
 def _shown(value: str) -> str:

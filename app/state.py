@@ -187,6 +187,11 @@ class State:
         answers = [] if "answers" in without else self._answers
         return [pair for pair in (*run, *self._look.items(), *answers) if pair[0] not in without]
 
+    @property
+    def numbers(self) -> list[tuple[str, str]]:
+        """The numbers in `run`: a form sends them ahead of its fields, and a field that can't be read keeps its own."""
+        return [pair for pair in self.run if pair[0] not in ("rows", "frozen", *self.options) and pair[0][:3] != "do:"]
+
     @cached_property
     def _look(self) -> dict[str, str]:
         values = {name: _written(getattr(self, name)) for name in _LOOK}

@@ -89,12 +89,11 @@ function show(fetched, url, { history = "push", typing = false, sent = null }) {
   announce(sentence !== said || !where ? sentence : where);
 }
 
-/** The canonical address, or the one asked for where a field could not be read. @param {Document} fetched @param {string} url */
+/** The canonical address: of what is in use, also where a field could not be read. @param {Document} fetched @param {string} url */
 function addressOf(fetched, url) {
   const canonical = fetched.querySelector("link[rel=canonical]")?.getAttribute("href");
-  const unread = fetched.querySelector("main[data-errors]") !== null;
   const asked = new URL(url, window.location.href);
-  if (!canonical || unread) return asked.href;
+  if (!canonical) return asked.href;
   const address = new URL(canonical, asked);
   return window.location.origin + address.pathname + address.search + asked.hash;
 }

@@ -10,9 +10,10 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
+from app.inline import cell_name
 from app.lessons import Lesson, accountable_network_check
 from app.numbers import single
-from app.shown import Shown, cells, shown, written
+from app.shown import Shown, cells, shown, step_of, written
 from engine.collapse import collapse
 from engine.paths import paths
 from engine.trace import Index, Trace
@@ -57,6 +58,8 @@ def prose(trace: Trace, baseline: Trace) -> dict[str, Any]:
             "arriving": own("prediction.grad", (*example, 0)),
             "paths": _paths(trace, "x", (*example, 0)),
             "update": own("readout.weight.updated", (0, 0)) if "readout.weight.updated" in trace.tensors else None,
+            "after": single(trace.result["after_update"]["loss"]) if trace.result.get("after_update") else None,
+            "views": _views(trace, example),
         },
         "one": _collapsed(trace, example),
         **_named(),
@@ -82,6 +85,33 @@ def _names(trace: Trace, example: Index, state: str) -> str:
     """The units in a state, in words: "unit 1 and unit 2"; empty where there are none."""
     found = [f"unit {unit + 1}" for unit in range(UNITS) if _state(trace, example, unit) == state]
     return " and ".join(filter(None, [", ".join(found[:-1]), *found[-1:]]))
+
+
+def _views(trace: Trace, example: Index) -> dict[str, Any]:
+    """Where the text points within the run shown, as State.link takes it; None for what this run does not have."""
+
+    def view(step: str, tensor: str, index: Index = (), **look: Any) -> dict[str, Any] | None:
+        if step not in trace.tensors:
+            return None
+        return {"step": step_of(trace, step), "cell": cell_name(tensor, index), "of": None, "prove": None, **look}
+
+    silent = next((unit for unit in range(UNITS) if _state(trace, example, unit) == "silent"), None)
+    found = {
+        "sum": view("hidden.preactivation", "hidden.preactivation", (*example, 1)),
+        "sends": view("hidden.activation", "hidden.activation", (*example, 0)),
+        "readout": view("prediction", "prediction", (*example, 0)),
+        "loss": view("loss", "loss"),
+        "graph": view("loss", "loss", view="graph"),
+        "paths": view("x.grad", "x", (*example, 0), of="gradient"),
+        "frozen": view("hidden.weight.updated", "hidden.weight.updated", (0, 0), view="matrices"),
+        "silent": None,
+        "closed": None,
+    }
+    if silent is not None:
+        place = (*example, silent)
+        found["silent"] = view("hidden.activation", "hidden.activation", place)
+        found["closed"] = view("hidden.preactivation.grad", "hidden.preactivation", place, of="gradient")
+    return found
 
 
 def _paths(trace: Trace, tensor: str, index: Index) -> dict[str, Any] | None:
@@ -119,7 +149,7 @@ def _collapsed(trace: Trace, example: Index) -> dict[str, Any]:
 def _named() -> Mapping[str, Any]:
     """The runs that the text names; all start from the unedited one at x = (2, −1)."""
     here = {"cells": cells(shown(SLUG).trace, "x")}
-    return {"base": _base() | here, "rates": _rates(), "off": _off(), "v3": _v3(), "bare": _bare(), "rows": _rows()}
+    return {"base": _base() | here, "rates": _rates(), "off": _off(), "v3": _v3(), "rows": _rows()}
 
 
 def _base() -> dict[str, Any]:
@@ -129,12 +159,8 @@ def _base() -> dict[str, Any]:
         "loss": base.loss,
         "target": base.value("target", (0,)),
         "links": {
-            "sum": base.link("hidden.preactivation", cell="hidden.preactivation[1]"),
-            "relu": base.link("hidden.activation", cell="hidden.activation[2]"),
-            "readout": base.link("prediction", cell="prediction[0]"),
-            "loss": base.link("loss", cell="loss"),
-            "gradient": base.link("hidden.preactivation", cell="x[0]", of="gradient"),
-            "graph": base.link("loss", view="graph"),
+            "silent": base.link("hidden.activation", cell="hidden.activation[2]"),
+            "closed": base.link("hidden.preactivation.grad", cell="hidden.preactivation[2]", of="gradient"),
         },
     }
 
@@ -143,7 +169,7 @@ def _rates() -> dict[str, Any]:
     """One step on all parameters and one on v₁ alone, over learning rates; from the unedited run."""
     every = {rate: shown(SLUG, lr=rate) for rate in RATES}
     alone = {rate: shown(SLUG, lr=rate, frozen=ALL_BUT_V1) for rate in RATES}
-    layers = shown(SLUG, frozen=["hidden.weight", "hidden.bias"])
+    step = {"step": "readout.weight.updated", "cell": "readout.weight.updated[0,0]"}
     first, first_alone = every[RATES[0]], alone[RATES[0]]
     best = min(RATES, key=lambda rate: every[rate].after["loss"])
     best_alone = min(RATES, key=lambda rate: alone[rate].after["loss"])
@@ -154,18 +180,16 @@ def _rates() -> dict[str, Any]:
                 "every": every[rate].after["loss"],
                 "alone": alone[rate].after["loss"],
                 "rises": every[rate].after["loss"] > every[rate].loss,
+                "links": {"every": every[rate].link(**step), "alone": alone[rate].link(**step)},
             }
             for rate in RATES
         ],
         "rate": RATES[0],
-        "every": {**first.after, "link": first.link("readout.weight.updated", cell="readout.weight.updated[0,0]")},
-        "alone": {**first_alone.after, "link": first_alone.link("readout.weight.updated")},
+        "every": {**first.after, "link": first.link(**step)},
+        "alone": {**first_alone.after, "link": first_alone.link(**step)},
         "best": {"rate": best, "loss": every[best].after["loss"]},
         "best_alone": {"rate": best_alone, "loss": alone[best_alone].after["loss"]},
-        "frozen": {
-            "moved": layers.after["updatable"],
-            "link": layers.link("hidden.weight.updated", view="matrices"),
-        },
+        "moved_of_frozen": shown(SLUG, frozen=["hidden.weight", "hidden.bias"]).after["updatable"],
     }
 
 
@@ -199,18 +223,13 @@ def _v3() -> dict[str, Any]:
             "after": after.prediction,
             "gradient": before.value("readout.weight.grad", (0, 2)),
             "link": after.link("prediction", cell="prediction[0]"),
+            "predict": after.link("hidden.activation", predict=True),
         }
 
     here = place(shown(SLUG), shown(SLUG, set=edit))
     elsewhere = place(shown(SLUG, set=there), shown(SLUG, set={**there, **edit}))
     old = shown(SLUG).value("readout.weight", (0, 2))
     return {"old": old, "new": shown(SLUG, set=edit).value("readout.weight", (0, 2)), "here": here, "there": elsewhere}
-
-
-def _bare() -> dict[str, Any]:
-    """The unedited network without its ReLU."""
-    bare = shown(SLUG, options={"activation": "none"})
-    return {"prediction": bare.prediction, "link": bare.link("prediction", cell="prediction[0]")}
 
 
 def _rows() -> dict[str, Any]:
@@ -225,6 +244,7 @@ def _rows() -> dict[str, Any]:
         "loss": run.loss,
         "gradient": written(run.trace, "hidden.weight", (1, 0), what="gradient"),
         "link": run.link("hidden.preactivation", view="matrices"),
+        "sum": run.link("hidden.weight.grad", cell="hidden.weight[1,0]", of="gradient"),
     }
 
 

@@ -58,6 +58,7 @@ def _predict(chance: random.Random) -> Exercise:
         explanation=f"{_sums(run)} So ŷ = {_read(line['parts'])} = {text(run.prediction)}.",
         link=run.link("prediction", cell="prediction[0]"),
         link_text=f"ŷ at {_pair(point)}",
+        hint="First the three sums z = W x + b, then zero for each that is not above zero, then v · h + c.",
         slips=_other(slips, run.prediction),
         values=(*point, *_activity(run), *numbers(line["parts"]), run.prediction),
     )
@@ -86,6 +87,7 @@ def _switch_off(chance: random.Random) -> Exercise:
         f"share of {text(single(weight * sent))}. Without it the prediction {direction} to {text(after.prediction)}.",
         link=after.link("hidden.activation", cell=f"hidden.activation[{unit}]"),
         link_text=f"the run with {name} set to 0",
+        hint=f"Work out ŷ with the unit on; then take its share v{'₁₂₃'[unit]} · {name} away.",
         slips=_other(slips, after.prediction),
         values=(*point, before.prediction, sent, weight, single(weight * sent), after.prediction),
     )
@@ -109,6 +111,7 @@ def _elsewhere(chance: random.Random) -> Exercise:
         f"{text(weight)}. The prediction goes from {text(before.prediction)} to {text(after.prediction)}.",
         link=after.link("prediction", cell="prediction[0]"),
         link_text=f"the run at {_pair(point)}",
+        hint="Is unit 3 silent at this input? Work out z₃ there first; v₃ weighs what the unit sends.",
         slips=_other(slips, after.prediction),
         values=(factor, here.prediction, *point, sent, weight, before.prediction, after.prediction),
     )
@@ -141,6 +144,8 @@ def _gradient(chance: random.Random) -> Exercise:
         explanation=f"Path by path, {'; '.join(ways)}. The sum is {text(answer)}.",
         link=run.link("hidden.preactivation", cell=f"x[{column}]", of="gradient"),
         link_text=f"{found.label}, path by path",
+        hint=f"Start with ∂L/∂ŷ = ŷ − t. A path through unit i multiplies it by v, by 1 if the unit is on, else 0, and "
+        f"by its weight on x{'₁₂'[column]}.",
         slips=_other(slips, answer),
         values=(*point, target, *derivatives, *(single(path.value) for path in found.paths), answer),
     )

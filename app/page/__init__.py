@@ -53,6 +53,7 @@ def build(run: Run, *, heading: Mapping[str, Any], origin: str) -> Data:
         "announce": results.announcement(run),
         "edits": changes.edits(links),
         "reset": changes.reset(links),
+        "limits": changes.limits(run),
         "comparison": changes.comparison(run),
         "timeline": marks,
         "phases": timeline.phases(marks),

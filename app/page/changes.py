@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 from app.inline import cell_name
-from app.numbers import text
 from app.page.run import MAX_DIFFERENCES, Data, Run
+from app.query import LARGEST
+from app.space import MAX_ROWS
 from app.wire import cell_value
 
 
 def edits(run: Run) -> list[Data]:
-    """{field, label, before, after, undo} in the order of links; before and after are texts."""
+    """{field, label, sign, before, after, undo} in the order of links, one for each thing changed.
+
+    before and after are numbers or words; before is None where there is nothing to compare with.
+    """
     state, space = run.state, run.state.space
     found: list[Data] = []
     for (name, index), number in state.cells.items():
@@ -31,12 +32,26 @@ def edits(run: Run) -> list[Data]:
     if state.learning_rate is not None:
         undo = state.link(lr=None)
         found.append(_edit("lr", "learning rate", space.learning_rate, state.learning_rate, undo))
-    if state.frozen != space.frozen:
-        names = [
-            space.parameters[name].symbol if index is None else space.label(name, index)
-            for name, index in space.ordered(state.frozen)
-        ]
-        edit = _edit("frozen", "frozen", None, ", ".join(names) or "nothing", state.link(frozen=None))
+    found += _frozen(run)
+    return found
+
+
+def limits(run: Run) -> Data:
+    """How far changes may go: examples (None where a run has no inputs to add), and the size of a number."""
+    return {"rows": MAX_ROWS if run.state.space.inputs else None, "number": LARGEST}
+
+
+def _frozen(run: Run) -> list[Data]:
+    """An edit for each place that the update now leaves alone, or no longer leaves alone."""
+    state, space = run.state, run.state.space
+    found = []
+    for name, index in space.ordered(state.frozen ^ space.frozen):
+        label = space.parameters[name].symbol if index is None else space.label(name, index)
+        held = (name, index) in state.frozen
+        place = name if index is None else cell_name(name, index)
+        others = [one if at is None else cell_name(one, at) for one, at in state.frozen - {(name, index)}]
+        undo = state.link(frozen=others if held else [*others, place])
+        edit = _edit(f"frozen {place}", label, None, "frozen" if held else "not frozen", undo)
         found.append(edit | {"sign": ":"})
     return found
 
@@ -91,13 +106,5 @@ def _fields(run: Run) -> list[str]:
     return [state.space.field(name, index, state.rows) for name, index in state.cells]
 
 
-def _edit(field: str, label: str, before: Any, after: Any, undo: str) -> Data:
-    data: Data = {"field": field, "label": label, "before": _text(before), "after": _text(after), "undo": undo}
-    data["numbers"] = [value for value in (before, after) if isinstance(value, float)]
-    return data | {"sign": "→"}
-
-
-def _text(value: Any) -> str | None:
-    if isinstance(value, float):
-        return text(value) if math.isfinite(value) else str(value)
-    return None if value is None else str(value)
+def _edit(field: str, label: str, before: float | str | None, after: float | str, undo: str) -> Data:
+    return {"field": field, "label": label, "sign": "→", "before": before, "after": after, "undo": undo}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from app.exercise import read_number
 from app.inline import cell_name
 from app.numbers import single, text
 from app.page.run import Data, Run
+from app.query import LARGEST
 from app.scene import layers
+from app.space import indices
 from engine.trace import Step
 
 SHOWN_CELLS = 16
@@ -17,7 +18,21 @@ _RELATIVE = 1e-3
 
 
 def results(run: Run) -> Data:
-    """{cards: [{key, label, cells, more}], warning: null or {before, after}}."""
+    """{cards: [{key, label, cells, more}], warning: null or {before, after, rate, update}, next}.
+
+    warning: the update raises the loss; update: the link to its first step, null where the current step is an update.
+    next: the link to the run that starts from the updated parameters, null where there is none.
+    """
+    cards = _cards(run)
+    loss = next((card["cells"][0]["value"] for card in cards if card["key"] == "loss"), None)
+    after = next((card["cells"][0]["value"] for card in cards if card["key"] == "after_update"), None)
+    warning = None
+    if loss is not None and after is not None and after > loss:
+        warning = {"before": loss, "after": after, "rate": run.state.rate, "update": _update(run)}
+    return {"cards": cards, "warning": warning, "next": None if run.asking else _next(run)}
+
+
+def _cards(run: Run) -> list[Data]:
     last = {step.phase: step for step in run.trace.steps}
     cards = []
     if "forward" in last:
@@ -25,23 +40,38 @@ def results(run: Run) -> Data:
     if "loss" in last:
         cards.append(_card(run, "loss", "loss", last["loss"]))
     after = run.trace.result.get("after_update")
-    warning = None
     if after and "loss" in last and after.get("loss") is not None:
-        hidden = run.asking
-        cell: Data = {"label": "loss after the update", "cell": None, "hidden": hidden}
-        cell["value"] = None if hidden else single(after["loss"])
+        cell: Data = {"label": "loss after the update", "cell": None, "hidden": run.asking}
+        cell["value"] = None if run.asking else single(after["loss"])
         before = _before_after_update(run)
-        if before is not None and not hidden and before != cell["value"]:
+        if before is not None and not run.asking and before != cell["value"]:
             cell["before"] = before
         cards.append({"key": "after_update", "label": "loss after the update", "cells": [cell], "more": 0})
-        loss = run.value(last["loss"].output, ())
-        if not hidden and loss is not None and after["loss"] > single(loss) and single(after["loss"]) > loss:
-            warning = {"before": loss, "after": single(after["loss"]), "rate": run.state.rate}
-    return {"cards": cards, "warning": warning}
+    return cards
+
+
+def _update(run: Run) -> str | None:
+    steps = [step.index for step in run.trace.steps if step.phase == "update"]
+    return None if not steps or run.state.step in steps else run.state.link(step=steps[0], cell=None, prove=None)
+
+
+def _next(run: Run) -> str | None:
+    """Where the update leads: its parameters as edits. None where nothing moves or a number is too large to be set."""
+    moved: dict[str, float | None] = {}
+    for name, record in run.state.space.parameters.items():
+        if (updated := f"{name}.updated") not in run.trace.tensors:
+            return None
+        moved |= {cell_name(name, index): run.value(updated, index) for index in indices(record.shape)}
+    if not all(value is not None and abs(value) <= LARGEST for value in moved.values()):
+        return None
+    link = run.state.link(set=moved, guess=None)
+    return None if link == run.state.link(guess=None) else link
 
 
 def prediction(run: Run) -> Data | None:
     """Predict first: {cell, label, asking, given, status: right|wrong|unread, message, value}; None outside it.
+
+    While it is asked there is no value, and a status only where what was given can't be read.
 
     The question is the first result that lies ahead of the current step: the prediction, the loss, else what the next
     step sends first. At the end there is none.
@@ -53,13 +83,10 @@ def prediction(run: Run) -> Data | None:
     index = (0,) * len(run.trace.tensors[output].shape)
     cell = cell_name(output, index)
     data: Data = {"cell": cell, "label": run.label(cell), "asking": run.asking, "given": run.state.guess}
-    if run.asking:
-        return data
+    guess, problem = run.guess
+    if guess is None:
+        return data | ({"status": "unread", "message": problem, "value": None} if problem else {})
     value = run.value(output, index)
-    try:
-        guess = float(read_number(run.state.guess))
-    except (ValueError, OverflowError) as error:
-        return data | {"status": "unread", "message": f"This can't be read: {error}.", "value": None}
     right = value is not None and math.isfinite(value) and abs(guess - value) <= _RELATIVE * max(1.0, abs(value))
     return data | {"status": "right" if right else "wrong", "message": "", "value": value, "guess": guess}
 
@@ -86,9 +113,9 @@ def summary(run: Run) -> str:
 def announcement(run: Run) -> str:
     """What is said aloud after a change."""
     if run.asking:
-        return "Results are hidden until you have answered."
+        return f"{run.guess[1]} Results are hidden until you have answered.".lstrip()
     said = []
-    for card in results(run)["cards"]:
+    for card in _cards(run):
         first = card["cells"][0]
         was = f", was {text(first['before'])}" if "before" in first else ""
         said.append(f"{card['label']} {text(first['value'])}{was}")

@@ -10,15 +10,17 @@ from app.page.run import Data, Run
 
 
 def take(run: Run, origin: str) -> Data:
-    """{link, json, curl, python, request, file, trace}; origin: the site's address without a closing slash."""
+    """{link, json, curl, python, request, file, trace}; origin: the site's address without a closing slash.
+
+    link leaves out what the reader answered to the exercises.
+    """
     request = {key: value for key, value in run.trace.request.items() if value not in (None, [], {})}
     body = orjson.dumps(request).decode()
     model = run.trace.model["name"]
     address = f"{origin}/api/v1/models/{model}/trace"
-    link = run.state.address
-    path, mark, query = link.partition("?")
+    path, mark, query = run.state.address.partition("?")
     return {
-        "link": link,
+        "link": run.state.link(answers=None),
         "json": f"{path}.json{mark}{query}",
         "curl": f"curl {address} \\\n  -H 'Content-Type: application/json' \\\n  -d {shlex.quote(body)}",
         "python": _python(address, request),

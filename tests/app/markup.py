@@ -76,6 +76,13 @@ class Node:
         return found[0]
 
 
+def document(client: Any, url: str, status: int = 200) -> Node:
+    """The page that a browser gets at an address of the site."""
+    response = client.get(url, headers={"accept": "text/html"})
+    assert response.status_code == status, response.text[:300]
+    return parse(response.text)
+
+
 class _Builder(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)

@@ -20,6 +20,7 @@ NUMBER = Exercise(
     explanation="Nine divided by two.",
     link="/lessons/x?cell=prediction",
     link_text="the cell",
+    hint="Divide.",
     slips=((-4.5, "The sign is lost."),),
     values=(4.5,),
 )
@@ -88,13 +89,18 @@ def test_answer_within_the_tolerance_is_right(typed: str) -> None:
 def test_answer_outside_the_tolerance_is_wrong_and_links_to_the_cell(typed: str) -> None:
     verdict = mark(NUMBER, typed)
     assert verdict.status == "wrong"
-    assert verdict.message == f"Not {typed}: the engine gets 4.5."
+    assert (verdict.message, verdict.hint) == (f"Not {typed}.", "Divide.")
     assert verdict.link == "/lessons/x?cell=prediction"
     assert verdict.explanation == "Nine divided by two."
 
 
-def test_known_slip_is_named() -> None:
-    assert mark(NUMBER, "−9/2").message == "Not −9/2: the engine gets 4.5. The sign is lost."
+def test_known_slip_is_named_instead_of_the_hint() -> None:
+    verdict = mark(NUMBER, "−9/2")
+    assert (verdict.message, verdict.hint) == ("Not −9/2.", "The sign is lost.")
+
+
+def test_right_answer_needs_no_hint() -> None:
+    assert mark(NUMBER, "4.5").hint == ""
 
 
 def test_unreadable_answer_keeps_the_answer_to_itself() -> None:

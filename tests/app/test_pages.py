@@ -9,7 +9,7 @@ import pytest
 
 from app.lessons import catalogue
 from app.page import source
-from tests.app.markup import data_numbers, exact_values, fields, parse, shown_numbers
+from tests.app.markup import data_numbers, document, exact_values, fields, parse, shown_numbers
 
 LESSON = "/lessons/accountable_network"
 HTML = {"accept": "text/html"}
@@ -21,12 +21,6 @@ STATES = [
     "readout.weight[0,2]=101&activation=none&lr=0.05&frozen=hidden.weight&step=11",
     "predict=1&guess=4&a1=3&a2=9/2&a5=a&a6=because",
 ]
-
-
-def document(client, url, status=200):
-    response = client.get(url, headers=HTML)
-    assert response.status_code == status, response.text[:300]
-    return parse(response.text)
 
 
 def json_address(url):
@@ -187,16 +181,6 @@ def test_predict_first_hides_and_asks_then_says(client):
     form = page.one("form", cls="predict")
     answered = document(client, f"{LESSON}?{urlencode([(n, '5,5' if n == 'guess' else v) for n, v in fields(form)])}")
     assert answered.one(id="results").one("p", cls="verdict").classes == {"verdict", "right"}
-
-
-def test_exercises_are_marked_by_the_server(client):
-    form = document(client, LESSON).one(id="check").one("form")
-    sent = [(name, "1e5" if name == "a1" else value) for name, value in fields(form)]
-    page = document(client, f"{LESSON}?{urlencode(sent)}")
-    first = page.one("div", data_exercise="1")
-    assert "wrong" in first.classes
-    assert first.one("input")["value"] == "1e5"
-    assert "the engine gets" in first.one("p", cls="verdict").text
 
 
 def test_home_has_a_live_network_and_every_lesson_and_model(client):

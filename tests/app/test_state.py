@@ -165,7 +165,7 @@ def test_a_bad_field_is_said_with_expected_and_got_and_the_rest_runs():
         ("activation=gelu", "Hidden activation must be one of relu, none; got “gelu”. Using relu."),
         ("frozen=nothing", "frozen must name a parameter or a cell of PARAMETERS; got “nothing”. Using the others."),
         ("step=-1", "step must be a whole number from 0 to 9999; got “-1”. Using 0."),
-        ("view=3d", "view must be one of network, graph, matrices; got “3d”. Using network."),
+        ("view=3d", "view must be one of network, flow, graph, matrices; got “3d”. Using network."),
     ],
 )  # fmt: skip
 def test_every_error_names_the_field_what_it_must_be_and_what_came(query, message):
@@ -173,6 +173,38 @@ def test_every_error_names_the_field_what_it_must_be_and_what_came(query, messag
     for short, long in {**words, "COMPUTED": "the computed value"}.items():
         message = message.replace(short, long)
     assert [error.message for error in state(query).errors] == [message]
+
+
+@pytest.mark.parametrize(
+    ("query", "message", "link"),
+    [
+        ("x[0]=3&x[0]=abc", "x₁ must be a number; got “abc”. Using 3.", "/lessons/one?x[0]=3"),
+        ("x[0]=3&x[0]=", "x₁ must be a number; got nothing. Using 3.", "/lessons/one?x[0]=3"),
+        ("x[0]=abc&x[0]=1e9", "x₁ must be a number from −1e6 to 1e6; got “1e9”. Using 2.", "/lessons/one"),
+        ("lr=0.5&lr=-1", "learning rate must be a number of 0 or more; got “-1”. Using 0.5.", "/lessons/one?lr=0.5"),
+        (
+            "do:hidden.activation[1]=scale&by:hidden.activation[1]=0.5&by:hidden.activation[1]=half",
+            "h₂ must have a number to scale; got “half”. Using 0.5.",
+            "/lessons/one?do:hidden.activation[1]=scale&by:hidden.activation[1]=0.5",
+        ),
+    ],
+)
+def test_a_number_that_cannot_be_read_leaves_the_one_before_it_in_use(query, message, link):
+    one = state(query)
+    assert [error.message for error in one.errors] == [message]
+    assert one.link() == link
+
+
+def test_the_numbers_that_a_form_sends_ahead_are_those_that_are_set():
+    one = state("rows=2&x[1,0]=5&do:hidden.activation[1]=add&by:hidden.activation[1]=2&lr=0.5&activation=none&frozen=")
+    assert one.numbers == [("x[1,0]", "5"), ("by:hidden.activation[1]", "2"), ("lr", "0.5")]
+
+
+def test_another_runs_address_takes_the_variant_and_the_answers_along():
+    one = state("x[0]=3&seed=4&step=2&a2=9/2&a1=1")
+    assert one.carry("/lessons/one") == "/lessons/one?seed=4&a1=1&a2=9%2F2"
+    assert again(one.carry("/lessons/one?lr=0.5&step=1")).link() == one.carry("/lessons/one?lr=0.5&step=1")
+    assert state("x[0]=3").carry("/lessons/one?lr=0.5") == "/lessons/one?lr=0.5"
 
 
 def test_an_unknown_field_is_an_error_and_not_dropped_silently():

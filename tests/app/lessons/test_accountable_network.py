@@ -97,7 +97,7 @@ def test_learning_rates_are_the_worked_ones(facts: dict[str, Any]) -> None:
     assert rates["every"]["loss"] == pytest.approx(facts["tiny_network"]["update_all_13"]["loss"], rel=1e-6)
     assert rates["every"]["prediction"] == pytest.approx(0.025, rel=1e-5)
     assert rates["alone"]["loss"] == pytest.approx(facts["tiny_network"]["update_v1_only"]["loss"], rel=1e-4)
-    assert (rates["every"]["updatable"], rates["alone"]["updatable"], rates["frozen"]["moved"]) == (13, 1, 4)
+    assert (rates["every"]["updatable"], rates["alone"]["updatable"], rates["moved_of_frozen"]) == (13, 1, 4)
 
 
 def test_words_about_named_runs_hold() -> None:
@@ -120,7 +120,7 @@ def test_collapse_is_derived_from_the_parameters_of_the_run() -> None:
     one = text()["one"]
     assert [line["value"] for line in one["weights"]] == [0.5, -1]
     assert one["bias"]["value"] == 0
-    assert one["prediction"]["value"] == text()["bare"]["prediction"] == 2
+    assert one["prediction"]["value"] == shown(SLUG, options={"activation": "none"}).prediction == 2
     assert numbers(one["weights"][0]["parts"]) == [2, 1, -1, 0.5, 1, -1]
     edited = text(set={"readout.weight[0,1]": 3, "hidden.bias[0]": -2}, options={"activation": "none"})
     assert edited["one"]["prediction"]["value"] == edited["run"]["prediction"]["value"]
@@ -157,9 +157,9 @@ def test_every_link_of_the_text_is_read_without_an_error_and_is_canonical(link: 
         (text()["off"]["link"], 6.5),
         (text()["v3"]["here"]["link"], 5.5),
         (text()["v3"]["there"]["link"], 251),
-        (text()["bare"]["link"], 2),
         (text()["rates"]["every"]["link"], 5.5),
         (text()["rows"]["link"], [5.5, 1, 1]),
+        (text()["rows"]["sum"], [5.5, 1, 1]),
     ],
 )
 def test_links_show_the_runs_that_the_text_names(link: str, prediction: Any) -> None:
@@ -169,8 +169,38 @@ def test_links_show_the_runs_that_the_text_names(link: str, prediction: Any) -> 
 def test_links_of_the_update_open_its_steps() -> None:
     found = text()
     assert page(found["rates"]["every"]["link"]).data["step"]["phase"] == "update"
-    assert page(found["rates"]["frozen"]["link"]).data["trace"]["result"]["after_update"]["updatable"] == 4
-    assert page(found["base"]["links"]["gradient"]).state.of == "gradient"
+    for row in found["rates"]["rows"]:
+        for which in ("every", "alone"):
+            opened = page(row["links"][which]).data
+            assert opened["step"]["phase"] == "update"
+            after = next(card for card in opened["results"]["cards"] if card["key"] == "after_update")
+            assert after["cells"][0]["value"] == row[which]
+
+
+def test_the_text_points_into_the_run_that_is_shown() -> None:
+    run = text(set={"hidden.bias[2]": 9, "hidden.bias[0]": -9}, do={"hidden.activation[1]": "off"})["run"]
+    trace = shown(SLUG, set={"hidden.bias[2]": 9, "hidden.bias[0]": -9}, do={"hidden.activation[1]": "off"}).trace
+    made = {name: trace.steps[view["step"]] for name, view in run["views"].items()}
+    assert [made[name].output for name in ("sum", "sends", "readout", "loss")] == [
+        "hidden.preactivation", "hidden.activation", "prediction", "loss",
+    ]  # fmt: skip
+    assert "x.grad" in {sent.to for sent in made["paths"].sends}
+    assert run["views"]["silent"]["cell"] == "hidden.activation[0]"
+    assert (run["views"]["closed"]["cell"], run["views"]["closed"]["of"]) == ("hidden.preactivation[0]", "gradient")
+
+
+def test_where_no_unit_is_silent_the_text_points_to_none() -> None:
+    views = text(set={"hidden.bias[2]": 9})["run"]["views"]
+    assert (views["silent"], views["closed"]) == (None, None)
+
+
+def test_gradient_of_a_weight_opens_as_its_sum_over_the_rows() -> None:
+    found = page(text()["rows"]["sum"]).data
+    longhand = found["longhand"]
+    assert (longhand["cell"], longhand["gradient"]["label"]) == ("hidden.weight[1,0]", "∂L/∂W₂₁")
+    assert longhand["gradient"]["total"]["value"] == pytest.approx(-4 / 3, rel=1e-6)
+    assert len(longhand["gradient"]["blocks"][0]["expression"]["terms"]) == 3
+    assert found["step"]["phase"] == "backward"
 
 
 def plain(x: tuple[float, float], v3: float = 1, off: int | None = None) -> tuple[float, list[float]]:
@@ -209,6 +239,17 @@ def test_questions_link_to_the_run_that_answers_them(seed: int) -> None:
     column = int(gradient.link.split("cell=x[")[1][0])
     assert shown_page.data["trace"]["tensors"]["x.grad"]["data"][column] == gradient.answer
     assert all(page(one.link).status == 200 for one in exercises(SLUG, seed)[4:])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_wrong_number_gets_a_hint_that_keeps_the_answer_back(seed: int) -> None:
+    for one in exercises(SLUG, seed)[:4]:
+        verdict = check(SLUG, one.n, "123456", seed)
+        assert (verdict.status, verdict.message) == ("wrong", "Not 123456.")
+        assert verdict.hint == one.hint
+        assert f" {one.answer:g}" not in verdict.hint
+        for value, words in one.slips:
+            assert check(SLUG, one.n, str(value), seed).hint == words
 
 
 @pytest.mark.parametrize("seed", SEEDS)
