@@ -32,10 +32,13 @@ def symbol_for(symbol: str, axes: Sequence[Axis]) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def tex_symbol(symbol: str) -> str:
-    r"""LaTeX for a symbol: ŷ -> \hat{y}, ∂L/∂W -> \frac{\partial L}{\partial W}, W′ -> W', words in roman."""
+    r"""LaTeX for a symbol: ŷ -> \hat{y}, ∂L/∂W -> \frac{\partial L}{\partial W}, W′ -> W'.
+
+    Kᵀ -> {K}^{\top}, W_Q -> W_{Q}, words in roman.
+    """
     if symbol.startswith(GRADIENT):
         return rf"\frac{{\partial L}}{{\partial {tex_symbol(symbol.removeprefix(GRADIENT))}}}"
-    for mark, command in (("′", "{}'"), ("*", "{}^{{*}}")):
+    for mark, command in (("′", "{}'"), ("*", "{}^{{*}}"), ("ᵀ", r"{{{}}}^{{\top}}"), ("²", "{}^2")):
         if symbol.endswith(mark):
             return command.format(tex_symbol(symbol.removesuffix(mark)))
     letters = unicodedata.normalize("NFD", symbol)
@@ -45,6 +48,8 @@ def tex_symbol(symbol: str) -> str:
         return _GREEK[symbol]
     if len(symbol) == 1:
         return symbol
+    if symbol[1:2] == "_" and symbol[2:].isalnum():
+        return f"{symbol[0]}_{{{tex_symbol(symbol[2:])}}}"
     return rf"\mathrm{{{_escape(symbol)}}}"
 
 
