@@ -1,5 +1,8 @@
 """Where models run: the light lane, a few threads with a bounded queue, and cancellation between steps.
 
+Short jobs take turns on a thread of their own: two at once only slow each other, since Python runs one thread at a
+time, and there no long job or stream stands before them.
+
 A job whose estimate is above the lane's bound is refused with the estimate and the bound. Nothing here knows HTTP,
 traces or JSON: a job is a function that takes its `Job` and either returns a value or emits lines.
 """
@@ -14,6 +17,7 @@ from typing import Generic, Protocol, TypeVar
 
 T = TypeVar("T")
 RETRY_AFTER_SECONDS = 1
+SHORT_FLOPS = 10_000_000  # some milliseconds of one core
 
 
 class Cancelled(Exception):
@@ -114,13 +118,16 @@ class JobRunner(Protocol):
 
 
 class LightLane:
-    """Threads of this process. threads: how many run at once; queue: how many more may wait."""
+    """Threads of this process. threads: those for long jobs and streams, beside one for short jobs.
+
+    queue: how many jobs may wait.
+    """
 
     def __init__(self, *, threads: int, queue: int, limit_flops: int) -> None:
         self.limit_flops = limit_flops
         self._places = threading.BoundedSemaphore(threads + queue)
-        self._threads = threads
-        self._pool: ThreadPoolExecutor | None = None
+        self._threads = {"short": 1, "long": threads}
+        self._pools: dict[str, ThreadPoolExecutor] = {}
         self._jobs: set[Job] = set()
         self._lock = threading.Lock()
 
@@ -130,7 +137,8 @@ class LightLane:
 
     async def run(self, work: Callable[[Job], T], *, estimate_flops: int = 0) -> T:
         job = Job()
-        future = self._submit(job, lambda: work(job), estimate_flops)
+        kind = "short" if estimate_flops <= SHORT_FLOPS else "long"
+        future = self._submit(kind, job, lambda: work(job), estimate_flops)
         try:
             return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
@@ -139,7 +147,7 @@ class LightLane:
 
     def stream(self, work: Callable[[Job, Callable[[T], None]], None], *, estimate_flops: int = 0) -> Stream[T]:
         stream: Stream[T] = Stream(Job())
-        stream.attach(self._submit(stream.job, lambda: work(stream.job, stream.emit), estimate_flops))
+        stream.attach(self._submit("long", stream.job, lambda: work(stream.job, stream.emit), estimate_flops))
         return stream
 
     def stop(self, reason: str) -> None:
@@ -151,11 +159,11 @@ class LightLane:
     def close(self) -> None:
         self.stop("the server is stopping")
         with self._lock:
-            pool, self._pool = self._pool, None
-        if pool is not None:
+            pools, self._pools = self._pools, {}
+        for pool in pools.values():
             pool.shutdown(wait=True)
 
-    def _submit(self, job: Job, work: Callable[[], T], estimate_flops: int) -> Future[T]:
+    def _submit(self, kind: str, job: Job, work: Callable[[], T], estimate_flops: int) -> Future[T]:
         if estimate_flops > self.limit_flops:
             raise TooLarge(estimate_flops, self.limit_flops)
         if not self._places.acquire(blocking=False):
@@ -167,8 +175,9 @@ class LightLane:
 
         with self._lock:
             self._jobs.add(job)
-            self._pool = self._pool or ThreadPoolExecutor(self._threads, thread_name_prefix="light")
-            future = self._pool.submit(start)
+            if kind not in self._pools:
+                self._pools[kind] = ThreadPoolExecutor(self._threads[kind], thread_name_prefix=f"light-{kind}")
+            future = self._pools[kind].submit(start)
         future.add_done_callback(lambda _: self._release(job))
         return future
 

@@ -26,7 +26,9 @@ class Settings:
     data_dir: str = _variable("LONGHAND_DATA_DIR", "var", "folder for trace files and kept requests")
     max_body_bytes: int = _variable("LONGHAND_MAX_BODY_BYTES", 2**20, "largest request body")
     max_upload_bytes: int = _variable("LONGHAND_MAX_UPLOAD_BYTES", 2**26, "largest uploaded trace file")
-    light_threads: int = _variable("LONGHAND_LIGHT_THREADS", 2, "threads that run models")
+    light_threads: int = _variable(
+        "LONGHAND_LIGHT_THREADS", 2, "threads for streams and long runs, beside one for short runs"
+    )
     light_queue: int = _variable("LONGHAND_LIGHT_QUEUE", 64, "jobs that may wait for a thread; beyond that 503")
     light_flops: int = _variable(
         "LONGHAND_LIGHT_FLOPS", 10**9, "largest estimate of one job, in floating-point operations"

@@ -108,6 +108,33 @@ def test_cancelling_a_stream_stops_its_worker_at_its_next_step(lane: LightLane) 
     assert asyncio.run(main()) < 1
 
 
+def test_a_short_job_does_not_wait_for_a_stream(lane: LightLane) -> None:
+    async def main() -> int:
+        stream: Stream[int] = lane.stream(endless)
+        await anext(aiter(stream))
+        value = await asyncio.wait_for(lane.run(lambda _: 4), 1)
+        stream.cancel("enough")
+        return value
+
+    assert asyncio.run(main()) == 4
+
+
+def test_short_jobs_take_turns() -> None:
+    lane = LightLane(threads=2, queue=8, limit_flops=100)
+    at_once = threading.BoundedSemaphore(1)
+
+    def work(_: Job) -> bool:
+        with at_once:
+            time.sleep(0.002)
+        return at_once.acquire(blocking=False) and not at_once.release()
+
+    async def main() -> list[bool]:
+        return await asyncio.gather(*(lane.run(work) for _ in range(6)))
+
+    assert asyncio.run(main()) == [True] * 6
+    lane.close()
+
+
 def test_a_job_that_waits_and_is_cancelled_never_starts(lane: LightLane) -> None:
     gate = threading.Event()
     ran = []
