@@ -34,13 +34,14 @@ def symbol_for(symbol: str, axes: Sequence[Axis]) -> str:
 def tex_symbol(symbol: str) -> str:
     r"""LaTeX for a symbol: ŷ -> \hat{y}, ∂L/∂W -> \frac{\partial L}{\partial W}, W′ -> W'.
 
-    Kᵀ -> {K}^{\top}, W_Q -> W_{Q}, words in roman.
+    Kᵀ -> {K}^{\top}, W_Q -> W_{Q}, W² -> {W^2} (a layer's), m(W) -> m(W), words in roman.
     """
     if symbol.startswith(GRADIENT):
         return rf"\frac{{\partial L}}{{\partial {tex_symbol(symbol.removeprefix(GRADIENT))}}}"
-    for mark, command in (("′", "{}'"), ("*", "{}^{{*}}"), ("ᵀ", r"{{{}}}^{{\top}}"), ("²", "{}^2")):
-        if symbol.endswith(mark):
-            return command.format(tex_symbol(symbol.removesuffix(mark)))
+    for mark, command in (("′", "{}'"), ("*", "{}^{{*}}"), ("ᵀ", r"{{{}}}^{{\top}}"), *_RAISED):
+        if symbol.endswith(mark) and symbol != mark:
+            base = tex_symbol(symbol.removesuffix(mark))
+            return command.format(f"{{{base}}}" if base.endswith(r"^{\top}") else base)
     letters = unicodedata.normalize("NFD", symbol)
     if len(letters) == 2 and letters[1] in _ACCENTS:
         return rf"\{_ACCENTS[letters[1]]}{{{letters[0]}}}"
@@ -50,9 +51,12 @@ def tex_symbol(symbol: str) -> str:
         return symbol
     if symbol[1:2] == "_" and symbol[2:].isalnum():
         return f"{symbol[0]}_{{{tex_symbol(symbol[2:])}}}"
+    if symbol[1:2] == "(" and symbol[-1] == ")":
+        return f"{symbol[0]}({tex_symbol(symbol[2:-1])})"
     return rf"\mathrm{{{_escape(symbol)}}}"
 
 
+_RAISED = [(mark, f"{{{{{{}}^{digit}}}}}") for digit, mark in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")]
 _ACCENTS = {"\u0302": "hat", "\u0303": "tilde", "\u0304": "bar", "\u0307": "dot"}
 _GREEK = {"η": r"\eta", "α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "ε": r"\epsilon", "σ": r"\sigma"}
 _SPECIAL = {"\\": r"\backslash ", "^": r"\hat{}", "~": r"\sim "} | {one: f"\\{one}" for one in "{}_#%&$"}

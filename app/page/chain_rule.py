@@ -1,4 +1,4 @@
-r"""The formulas of a backward step: what it sends to each operand, from the gradient that arrives and local derivatives.
+r"""The formulas of a backward step: what it sends to each operand, from what arrives and the local derivatives.
 
 Columns where a run has one example, rows where it has several, as in the forward formulas. What has no row of its own
 here is written as the chain rule itself: the transposed Jacobian times what arrives.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from engine.labels import tex_symbol
+from engine.ops import notation
 from engine.trace import Step, TensorRecord, Trace
 
 Symbols = Mapping[str, str]  # LaTeX by role, and what arrives under "arriving"
@@ -49,8 +50,9 @@ def averaged(trace: Trace, step: Step) -> int | None:
 
 
 def _right(trace: Trace, forward: Step, role: str, symbols: Symbols, rows: bool, output: TensorRecord) -> str:
-    if forward.op == "div" and "other" in forward.attributes:
-        return rf"\frac{{1}}{{{forward.attributes['other']}}} {symbols['arriving']}"
+    if forward.op in ("div", "mul") and isinstance(other := forward.attributes.get("other"), int | float):
+        factor = notation.number(other)
+        return (rf"\frac{{1}}{{{factor}}}" if forward.op == "div" else factor) + f" {symbols['arriving']}"
     known = _TABLE.get((forward.op, role))
     if known is not None and all(":" not in trace.tensors[operand.tensor].symbol for operand in forward.inputs):
         return known(symbols, rows)
