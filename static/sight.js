@@ -11,10 +11,11 @@ export function startSight() {
     showPanel();
     const strip = document.querySelector(".timeline > ol");
     const step = strip?.querySelector("[aria-current=step]");
-    if (!strip || !step || strip.scrollWidth <= strip.clientWidth) return;
-    const { left, right } = step.getBoundingClientRect();
+    if (!strip || !step) return;
+    const { left, right, top, bottom } = step.getBoundingClientRect();
     const view = strip.getBoundingClientRect();
     if (left < view.left || right > view.right) strip.scrollLeft += left - view.left - view.width / 3;
+    if (top < view.top || bottom > view.bottom) strip.scrollTop += top - view.top - view.height / 3;
   });
 }
 

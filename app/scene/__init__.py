@@ -5,7 +5,8 @@
     curves.py     the edges' curves        placing.py   labels that sit on their edge and on nothing else
     readings.py   values, gradients, baseline values                       layers.py   a run read as dense layers
     cells.py      what is said of one cell                                 selection.py   the selected cell
-    flow.py       a transformer's tensors, panel by panel
+    flow.py       a transformer's tensors, panel by panel                  memory.py      an MLP, a neuron a row
+    strength.py   how strongly a cell is tinted
 
 A picture is a module here with ORDER, fits(trace) and of(run); its template is templates/scene/<name>.html.
 

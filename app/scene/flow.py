@@ -6,17 +6,16 @@ by their names. In backward the panels show gradients.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from app.scene.strength import MAX_SIDE, largest, members, strong
 from engine.trace import Axis, Index, Step, TensorRecord, Trace
 
 if TYPE_CHECKING:
     from app.page.run import Run
 
 ORDER = 2
-MAX_SIDE = 24
 MAX_BLOCKS = 8
 _PLACES = ("position", "query", "key")
 
@@ -108,7 +107,7 @@ class _Flow:
             leading = [(*index, place) for index in leading for place in places]
         if len(axes) == 2 and axes[0].name == "example":
             return [self._block(shown, (self.run.state.example,), axes[1:], "", shown)]
-        size = _largest(shown)
+        size = largest(shown)
         return [
             self._block(shown, index, axes[-2:], _caption(axes[:-2], index), shown, size)
             for index in leading[:MAX_BLOCKS]
@@ -127,10 +126,10 @@ class _Flow:
         down, across = (axes[0], axes[1]) if len(axes) == 2 else (None, axes[0] if axes else None)
         if flip:
             down, across = across, down
-        size = _largest(record) if size is None else size
-        columns = _members(across)
+        size = largest(record) if size is None else size
+        columns = members(across)
         rows = []
-        for number, label in enumerate(_members(down)):
+        for number, label in enumerate(members(down)):
             cells = []
             for column in range(len(columns)):
                 place = (column, number) if flip else (number, column)
@@ -148,10 +147,7 @@ class _Flow:
         cell = self.run.cell(shown.name, index)
         if (words := self._words(shown)) and cell.get("value") is not None:
             return cell | {"strength": 0, "word": words[int(cell["value"])]}
-        value = cell.get("value")
-        if not size or not isinstance(value, int | float) or not math.isfinite(value):
-            return cell | {"strength": 0}
-        return cell | {"strength": round(abs(value) / size, 3)}
+        return strong(cell, size)
 
 
 def _forward(trace: Trace) -> list[Step]:
@@ -186,13 +182,6 @@ def _sums(step: Step, record: TensorRecord) -> str:
     return record.axes[dim].name if isinstance(dim, int) and record.axes else ""
 
 
-def _members(axis: Axis | None) -> list[str]:
-    if axis is None:
-        return [""]
-    names = axis.labels or tuple(str(number + 1) for number in range(axis.size))
-    return list(names[:MAX_SIDE])
-
-
 def _caption(axes: Sequence[Axis], index: Index) -> str:
     said = [f"{axis.name} {place + 1}" for axis, place in zip(axes, index, strict=True) if axis.name != "example"]
     return ", ".join(said)
@@ -201,10 +190,3 @@ def _caption(axes: Sequence[Axis], index: Index) -> str:
 def _more(down: Axis | None, across: Axis | None) -> str:
     long = [axis for axis in (down, across) if axis is not None and axis.size > MAX_SIDE]
     return ", ".join(f"the first {MAX_SIDE} of {axis.size} on {axis.name}" for axis in long)
-
-
-def _largest(record: TensorRecord) -> float:
-    """The largest magnitude among the finite cells: what full strength means."""
-    values = record.value.double().abs()
-    values = values[values.isfinite()]
-    return float(values.max()) if values.numel() else 0.0

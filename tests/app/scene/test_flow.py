@@ -21,7 +21,7 @@ def panel(picture, tensor):
 def test_only_runs_with_tokens_are_drawn_so():
     fits = {name: flow.fits(models()[name].trace({})) for name in ("tiny_network", "one_attention_head")}
     assert fits == {"tiny_network": False, "one_attention_head": True}
-    assert list(catalogue()) == ["network", "flow", "graph"]
+    assert list(catalogue()) == ["network", "flow", "memory", "graph"]
 
 
 def test_pattern_is_a_grid_named_by_its_words_whose_rows_sum_to_one():
