@@ -63,7 +63,6 @@ class Assembler:
         template = self._template(call)
         outputs = [self.record(entry, template) for entry in call.outputs]
         text, tex, note = self._written(call, roles, outputs[0])
-        shapes = {role: record.shape for role, record in roles.items()}
         return Step(
             index=index,
             phase=call.phase,
@@ -74,7 +73,7 @@ class Assembler:
             tex=tex,
             inputs=tuple(Operand(role, record.name) for role, record in roles.items()),
             outputs=tuple(record.name for record in outputs),
-            flops=call.row.flops(shapes, outputs[0].shape) if call.row is not None else 0,
+            flops=0 if call.row is None else _flops(call.row, roles, outputs[0]),
             attributes=call.attributes,
             note=note,
         )
@@ -119,6 +118,10 @@ class Assembler:
     def _labelled(self, axis: Axis) -> Axis:
         words = self._labels.get(axis.name)
         return axis if words is None or len(words) != axis.size else replace(axis, labels=words)
+
+
+def _flops(row: Op, roles: Mapping[str, TensorRecord], out: TensorRecord) -> int:
+    return row.flops({role: record.value.shape for role, record in roles.items()}, out.value.shape)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -15,7 +15,7 @@ from torch import nn
 
 from engine.given import Given
 from engine.intervene import Intervention
-from engine.skeleton import Edit, is_plain
+from engine.skeleton import SCALARS, Edit, is_plain
 from engine.update import Update
 
 VERSION = "2"
@@ -38,7 +38,7 @@ def make_digest(module: nn.Module) -> str:
     digest = hashlib.sha256()
     for path, part in module.named_modules():
         held = part.__dict__
-        plain = [(key, value) for key, value in held.items() if is_plain(value)]
+        plain = [(key, value) for key, value in held.items() if type(value) in SCALARS or is_plain(value)]
         digest.update(f"{path} {type(part).__module__}.{type(part).__qualname__} {plain}\n".encode())
     return digest.hexdigest()
 

@@ -138,7 +138,8 @@ class Recorder(TorchFunctionMode):
         made = [one for one in made if self.ledger.find(one) is None or not passed(one, args, kwargs)]
         if not made:
             return result
-        if not what.random and next(tensors_in((args, kwargs)), None) is None:
+        given = what.random or (args and isinstance(args[0], torch.Tensor))  # mostly so; else it takes a search
+        if not given and next(tensors_in((args, kwargs)), None) is None:
             return result  # a constant, registered when it is used
         call = self._call(what, func, args, kwargs)
         call.random_state = state

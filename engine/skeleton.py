@@ -92,21 +92,24 @@ def _by_parameter(module: nn.Module, edits: Sequence[Edit]) -> Mapping[str, list
     return found
 
 
-_SCALARS = (bool, int, float, str, type(None), torch.dtype)
-_AS_THEY_ARE = (*_SCALARS, tuple)
+SCALARS = frozenset((bool, int, float, str, type(None), torch.dtype))
+_AS_THEY_ARE = SCALARS | {tuple}
+_CONTAINERS = frozenset((dict, OrderedDict, set))
 
 
 def is_plain(value: Any) -> bool:
     """Whether it is a number, a text, a type of tensors, None, or a tuple of them."""
-    return type(value) in _SCALARS or (type(value) is tuple and all(type(part) in _SCALARS for part in value))
+    return type(value) in SCALARS or (type(value) is tuple and all(type(part) in SCALARS for part in value))
 
 
 def _plain(module: nn.Module) -> bool:
     """Whether a shallow copy is a deep one: parameters, buffers and parts apart it holds plain values; no hooks."""
     registered = (module._parameters, module._buffers, module._modules)
     for value in module.__dict__.values():
-        empty = type(value) in (dict, OrderedDict, set) and not value
-        if not empty and not is_plain(value) and not any(value is one for one in registered):
+        kind = type(value)
+        if kind in SCALARS or (not value and kind in _CONTAINERS) or any(value is one for one in registered):
+            continue
+        if not is_plain(value):
             return False
     return not hasattr(module, "__deepcopy__") and type(module).__getstate__ is nn.Module.__getstate__
 
