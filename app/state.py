@@ -6,7 +6,7 @@ Reading a query is query.py's. Nothing else in the app writes the query of a pag
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any
 from urllib.parse import quote
@@ -236,20 +236,9 @@ class State:
         return f"{self.space.path}?{query}" if query else self.space.path
 
 
-_DEFAULTS: dict[str, Any] = {
-    "step": 0,
-    "cell": "",
-    "of": "value",
-    "view": "network",
-    "prove": False,
-    "predict": False,
-    "guess": "",
-    "example": 0,
-    "flip": False,
-    "seed": 0,
-    "rows": 1,
-    "answers": {},
-}
+_LOOKED = ("step", "cell", "of", "view", "prove", "predict", "guess", "example", "flip", "seed")
+_DEFAULTS: dict[str, Any] = {one.name: one.default for one in fields(State) if one.name in (*_LOOKED, "rows")}
+_DEFAULTS["answers"] = {}
 
 
 def state_of(space: Space) -> State:
@@ -289,7 +278,7 @@ def _written(value: Any) -> str:
     return "1" if value is True else str(value)
 
 
-_LOOK = {name: _written(value) for name, value in _DEFAULTS.items() if name not in ("rows", "answers")}
+_LOOK = {name: _written(_DEFAULTS[name]) for name in _LOOKED}
 
 
 def _encoded(pairs: Iterable[tuple[str, str]]) -> str:

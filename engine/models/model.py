@@ -10,10 +10,11 @@ from typing import Any
 import torch
 from torch import nn
 
+from engine.builder import OnStep
 from engine.errors import InputError
 from engine.intervene import Intervention, Kind
 from engine.models.fields import InputField, floats, listed, mapping, number, rows_like
-from engine.run import Loss, OnStep, trace
+from engine.run import Loss, trace
 from engine.skeleton import Edit
 from engine.trace import Trace
 from engine.update import Frozen, Update
