@@ -119,6 +119,15 @@ class Space:
         """A cell's number as it is written: the word where it stands for one."""
         return self.inputs[name].said(number) if name in self.inputs else number
 
+    def number(self, name: str, said: float | str | None) -> float | None:
+        """The number of what is said of a cell; ValueError for a word that is not known there."""
+        if not isinstance(said, str):
+            return said
+        place = self.inputs[name].field.place(said) if name in self.inputs else None
+        if place is None:
+            raise ValueError(f"expected a number or a word of {name}; got {said!r}")
+        return place
+
     def field(self, name: str, index: Index, rows: int) -> str:
         """The name under which an address sets a cell: of one example without its row, of one column without that."""
         if name in self.inputs:

@@ -135,8 +135,8 @@ class State:
     def link(self, **changes: Any) -> str:
         """The canonical address of this state with changes; None takes a change back.
 
-        Names are the fields', with `lr`, `set` ({cell name: number or None}) and `do` ({cell name: kind, (kind, number)
-        or None}). Raises ValueError for an unknown name or cell.
+        Names are the fields', with `lr`, `set` ({cell name: number, word or None}) and `do` ({cell name: kind,
+        (kind, number) or None}). Raises ValueError for an unknown name, cell or word.
         """
         if self.guess and "step" in changes:
             changes.setdefault("guess", None)  # another step asks another question
@@ -163,7 +163,8 @@ class State:
         fields: dict[str, Any] = {}
         for name, value in changes.items():
             if name == "set":
-                fields["cells"] = {**self.cells, **{self.space.place(cell): number for cell, number in value.items()}}
+                places = {self.space.place(cell): said for cell, said in value.items()}
+                fields["cells"] = {**self.cells, **{at: self.space.number(at[0], said) for at, said in places.items()}}
             elif name == "do":
                 fields["switches"] = {**self.switches, **{self.space.switch(cell): one for cell, one in value.items()}}
             elif name == "lr":

@@ -249,3 +249,20 @@ def test_cells_are_named_and_read_the_same_way():
     assert split_cell("loss") == ("loss", ())
     assert split_cell("loss[") == ("loss[", None)
     assert state_of(SPACE).value("x", (0, 1)) == -1
+
+
+def test_words_are_read_written_and_refused_like_numbers():
+    model = catalogue()["one_attention_head"]
+    request = {**model.defaults, "update": {"rule": "sgd", "learning_rate": 0.1, "frozen": []}}
+    space = space_of("/models/one", model, request, model.trace(request))
+    start = state_of(space)
+    link = start.link(set={"tokens[2]": "the"})
+    assert link == "/models/one?tokens[2]=the"
+    read_back = read(space, [("tokens[2]", "the")])
+    assert read_back.request["inputs"]["tokens"][2] == "the"
+    assert read_back.address == link
+    (error,) = read(space, [("tokens[2]", "dragon")]).errors
+    assert error.message.startswith("tokens₃ must be one of a, fluffy, blue")
+    assert error.message.endswith("got “dragon”. Using blue.")
+    with pytest.raises(ValueError, match="expected a number or a word of tokens; got 'dragon'"):
+        start.link(set={"tokens[2]": "dragon"})
