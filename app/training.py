@@ -20,7 +20,7 @@ from app.services import estimate_flops, find_model
 from app.streams import RequestStreams
 from app.wire import API, plain, values_data, word
 from engine.models.model import Model
-from engine.training.descent import Descent, training
+from engine.training.descent import Descending, Descent
 
 router = APIRouter(prefix=API, tags=["models"], route_class=StrictRoute)
 PROGRESS_SECONDS = 0.05
@@ -53,7 +53,7 @@ def stream_training(
     losses: list[float] = []
     last_told = time.monotonic()
     state: Descent | None = None
-    for state in training(model, wanted, steps=steps):
+    for state in Descending(model, wanted, steps=steps):
         job.check()
         losses.append(state.loss)
         if state.step == 0:

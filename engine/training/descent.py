@@ -42,18 +42,23 @@ def descend(
     steps: int,
     frozen: Sequence[Frozen] = (),
     edits: Sequence[Edit] = (),
+    after: int = 0,
+    parameters_then: Mapping[str, torch.Tensor] | None = None,
 ) -> Iterator[Descent]:
-    """Yields the start and then each of `steps` updates.
+    """Yields the start and then each update until there were `steps`.
 
     inputs: what forward takes, by name. loss: (prediction, target) -> one number. edits: cells of the parameters set
-    before the start. Raises InputError for a parameter or place that does not exist, and what the module raises.
+    before the start. after, parameters_then: a place to go on from, updates already made and what they led to.
+    Raises InputError for a parameter or place that does not exist, and what the module raises.
     """
     private = private_copy(module, edits)
     row = rows()["sgd"]
     parameters = dict(private.parameters)
+    for name, value in (parameters_then or {}).items():
+        parameters[name].data = value
     masks = frozen_masks(Update(learning_rate, tuple(frozen)), parameters)
     rate = torch.tensor(learning_rate)
-    for step in range(steps + 1):
+    for step in range(after, steps + 1):
         value = loss(private.module(**inputs), target)
         yield Descent(step, float(value.detach()), {name: one.detach() for name, one in parameters.items()})
         if step == steps:
@@ -67,27 +72,59 @@ def descend(
                     parameter.data = row.run(parameter=parameter, gradient=gradient, learning_rate=rate, **mask)
 
 
-def training(model: Any, request: Mapping[str, Any], *, steps: int) -> Iterator[Descent]:
-    """`descend` for a model's request: its inputs, target, edits, options and update, with the model's defaults.
+class Descending:
+    """`descend` for a model's request, as a Training: its inputs, target, edits, options and update.
 
     Raises InputError as `Model.trace` does, before the first step, and for another rule than sgd: the trace's AdamW
     starts from moments of zero, and so is a first step only.
     """
-    whole = {**request, "update": request.get("update") or {"rule": "sgd", "learning_rate": 0.1, "frozen": []}}
-    checked = model.trace({**whole, "backward": True})
-    update = checked.request["update"]
-    if update["rule"] != "sgd":
-        raise InputError("update.rule", "be sgd to train", repr(update["rule"]))
-    yield from descend(
-        model.module(checked.request["options"]),
-        {name: checked[name] for name in checked.request["inputs"]},
-        target=checked["target"] if "target" in checked.tensors else None,
-        loss=model.loss,
-        learning_rate=float(update["learning_rate"]),
-        steps=steps,
-        frozen=[
-            Frozen(one["parameter"], None if one.get("index") is None else tuple(one["index"]))
-            for one in update.get("frozen", [])
-        ],
-        edits=[Edit(one["parameter"], tuple(one["index"]), one["value"]) for one in checked.request["edits"]],
-    )
+
+    def __init__(self, model: Any, request: Mapping[str, Any], *, steps: int) -> None:
+        self.steps = steps
+        self._model = model
+        self._request = request
+        self._last: Descent | None = None
+        self._start: Mapping[str, Any] = {}
+
+    def __iter__(self) -> Iterator[Descent]:
+        update = self._request.get("update") or {"rule": "sgd", "learning_rate": 0.1, "frozen": []}
+        checked = self._model.trace({**self._request, "update": update, "backward": True})
+        update = checked.request["update"]
+        if update["rule"] != "sgd":
+            raise InputError("update.rule", "be sgd to train", repr(update["rule"]))
+        yield from self._noted(
+            descend(
+                self._model.module(checked.request["options"]),
+                {name: checked[name] for name in checked.request["inputs"]},
+                target=checked["target"] if "target" in checked.tensors else None,
+                loss=self._model.loss,
+                learning_rate=float(update["learning_rate"]),
+                steps=self.steps,
+                frozen=[
+                    Frozen(one["parameter"], None if one.get("index") is None else tuple(one["index"]))
+                    for one in update.get("frozen", [])
+                ],
+                edits=[Edit(one["parameter"], tuple(one["index"]), one["value"]) for one in checked.request["edits"]],
+                **self._start,
+            )
+        )
+
+    def state(self) -> dict[str, Any]:
+        """The step and the parameters: gradient descent remembers nothing else."""
+        if self._last is None:
+            raise ValueError("a descent has a state once it has begun")
+        return {"step": self._last.step, "parameters": dict(self._last.parameters)}
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        self._start = {"after": state["step"], "parameters_then": state["parameters"]}
+
+    def _noted(self, descents: Iterator[Descent]) -> Iterator[Descent]:
+        for self._last in descents:
+            yield self._last
+
+
+def prepare(model: Any, request: Mapping[str, Any], *, steps: int, recipe: Mapping[str, Any]) -> Descending:
+    """A descent for a model's request; it takes no recipe. Raises InputError for one."""
+    for name, value in recipe.items():
+        raise InputError(f"recipe.{name}", "be left out: this model trains by its update", repr(value)[:80])
+    return Descending(model, request, steps=steps)

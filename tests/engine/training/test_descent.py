@@ -9,7 +9,7 @@ from torch import nn
 from engine.errors import InputError
 from engine.models import catalogue
 from engine.skeleton import Edit
-from engine.training.descent import descend, training
+from engine.training.descent import Descending, descend
 from engine.update import Frozen
 
 
@@ -101,7 +101,7 @@ def test_a_model_trains_from_its_request_as_its_trace_updates() -> None:
     model = catalogue()["tiny_network"]
     request = {"update": {"rule": "sgd", "learning_rate": 0.1, "frozen": [{"parameter": "hidden.weight"}]}}
     trace = model.trace(request)
-    last = list(training(model, request, steps=1))[-1]
+    last = list(Descending(model, request, steps=1))[-1]
     for name, value in last.parameters.items():
         assert torch.equal(value, trace[f"{name}.updated"])
     assert torch.equal(last.parameters["hidden.weight"], trace["hidden.weight"])
@@ -110,4 +110,4 @@ def test_a_model_trains_from_its_request_as_its_trace_updates() -> None:
 def test_a_rule_that_only_has_a_first_step_does_not_train() -> None:
     model = catalogue()["tiny_network"]
     with pytest.raises(InputError, match=r"update\.rule must be sgd to train; got 'adamw'"):
-        list(training(model, {"update": {"rule": "adamw", "learning_rate": 0.1}}, steps=1))
+        list(Descending(model, {"update": {"rule": "adamw", "learning_rate": 0.1}}, steps=1))
