@@ -52,8 +52,9 @@ class SoftmaxTemperature(nn.Module):
         "total": "Σe",
         "log_total": "ln Σe",
         "probability": "p",
+        "log_probability": "ℓ",
         "prediction": "ln p",
-        "surprisal": "−ln p",
+        "surprisal": "−ℓ",
         "terms": "h",
         "entropy": "H",
         "column": "p",
@@ -76,7 +77,7 @@ class SoftmaxTemperature(nn.Module):
         "hit": "ln pₜ",
         "surprise": "−ln pₜ",
         "loss": "L",
-        "perplexity": "exp L",
+        "perplexity": "PPL",
     }
     axes: ClassVar = {
         "temperature": "one",
@@ -112,11 +113,11 @@ class SoftmaxTemperature(nn.Module):
         exponential = tap("exponential", torch.exp(shifted), "token")
         total = tap("total", exponential.sum(-1, keepdim=True), "one")
         p = tap("probability", exponential / total, "token")
-        log_p = tap("prediction", shifted - tap("log_total", torch.log(total), "one"), "token")
+        log_p = tap("log_probability", shifted - tap("log_total", torch.log(total), "one"), "token")
         surprisal = tap("surprisal", -log_p, "token")
         tap("entropy", tap("terms", p * surprisal, "token").sum(-1, keepdim=True), "one")
         self.sample(cut(p, top_k, top_p), draw)
-        return log_p
+        return tap("prediction", log_p, "token")
 
     def sample(
         self, q: Float[Tensor, "*#example token"], draw: Int[Tensor, "*#example one"]
@@ -149,9 +150,8 @@ def cut(
 def loss(prediction: Float[Tensor, "*#example token"], target: Int[Tensor, "*#example one"]) -> Tensor:
     """Cross-entropy, -ln p of the target, averaged over the examples; its exponential is the perplexity."""
     surprise = tap("surprise", -tap("hit", prediction.gather(-1, target), "one"), "one")
-    mean = tap("loss", surprise.mean())
-    tap("perplexity", torch.exp(mean))
-    return mean
+    tap("perplexity", torch.exp(surprise), "one")
+    return tap("loss", surprise.mean())
 
 
 def _first_number(seed: int) -> Float[Tensor, "1"]:
