@@ -73,6 +73,8 @@ def _number(tree: Expr, *, brackets: bool) -> list[Part]:
 
 
 def _sum(terms: tuple[Expr, ...], first: bool) -> list[Part]:
+    if not terms:  # of nothing: what is sent to a row that was never looked up
+        return [{"number": 0.0, "cell": None}]
     parts = _write(terms[0], _SUM, first=first)
     for term in terms[1:]:
         taken = term.args[0] if term.kind == "negative" else term

@@ -178,7 +178,7 @@ class _Writer:
         attributes: Mapping[str, Any],
         axes: tuple[Axis, ...] = (),
         *,
-        kind: Kind = "activation",
+        kind: Kind = "constant",
         note: str = "",
     ) -> _Made:
         row = rows()[op]

@@ -71,3 +71,7 @@ def test_numbers_carry_the_cell_they_come_from() -> None:
 def test_cell_of_a_tensor_without_axes_is_its_name() -> None:
     assert cell_name("loss", ()) == "loss"
     assert cell_name("hidden.weight", (1, 0)) == "hidden.weight[1,0]"
+
+
+def test_a_sum_of_nothing_is_zero() -> None:
+    assert line(add()) == [{"number": 0.0, "cell": None}]
