@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 
 from engine.models.where_facts_live import FACTS, FEATURES, RATE, SPREAD, STEPS, cases
