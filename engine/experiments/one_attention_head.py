@@ -1,4 +1,4 @@
-"""Two measurements of one head: what an open mask lets it learn, and what scores are like without sqrt(d_k)."""
+"""Measurements of one head: the loss word by word, what an open mask lets it learn, and scores without sqrt(d_k)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from engine.models.attention import attend, causal_mask
+from engine.trace import Trace
 
 WORDS = POSITIONS = 8
 D_HEAD = 8
@@ -20,6 +21,13 @@ CHANCE = math.log(WORDS)
 
 WIDTHS = (1, 4, 16, 64, 256, 1024)
 DRAWS, KEYS = 400, 8
+
+
+def by_position(trace: Trace) -> list[float]:
+    """The parts whose mean a run's loss is: minus the logarithm of each target's probability, of the first example."""
+    logits, target = trace["prediction"], trace["target"]
+    parts = F.cross_entropy(logits.flatten(0, -2), target.flatten(), reduction="none")
+    return parts[: target.shape[-1]].tolist()
 
 
 @functools.cache
