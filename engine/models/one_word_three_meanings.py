@@ -56,8 +56,9 @@ class OneWordThreeMeanings(nn.Module):
     """
 
     symbols: ClassVar = {
-        "meanings": "D", "x": "X", "mix": "Δ", "updated": "X′", "here": "h", "mole": "u", "squares": "q",
-        "squared_length": "ℓ²", "length": "ℓ", "along": "a", "prediction": "c", "logits": "z", "loss": "L", **SYMBOLS,
+        "meanings": "D", "x": "X", "mix": "Δ", "updated": "X′", "matches": "b", "marks": "h", "here": "hᵀ",
+        "mole": "u", "squares": "q", "sum_of_squares": "s", "squared_length": "ℓ²", "length": "ℓ", "along": "a",
+        "prediction": "c", "logits": "z", "loss": "L", **SYMBOLS,
     }  # fmt: skip
     axes: ClassVar = {
         "tokens": "position",
@@ -88,11 +89,13 @@ class OneWordThreeMeanings(nn.Module):
         values = tap("values", x @ self.W_V, "key feature")
         mix = attend(queries, keys, values, mask=self.mask, value_axis="feature")
         updated = tap("updated", x + mix, "position feature")
-        here = tap("here", (tokens == WORDS.index(WORD)).to(x.dtype).unsqueeze(-2), "word position")
+        matches = tap("matches", tokens == WORDS.index(WORD), "position")
+        marks = tap("marks", matches.to(x.dtype), "position")
+        here = tap("here", marks.unsqueeze(-2), "word position")
         mole = tap("mole", here @ updated, "word feature")
         squares = tap("squares", mole * mole, "word feature")
-        squared = tap("squared_length", squares.sum(-1, keepdim=True), "word one")
-        length = tap("length", squared.clamp(min=1e-12).sqrt(), "word one")
+        total = tap("sum_of_squares", squares.sum(-1, keepdim=True), "word one")
+        length = tap("length", tap("squared_length", total.clamp(min=1e-12), "word one").sqrt(), "word one")
         along = tap("along", mole @ self.meanings, "word meaning")
         return tap("prediction", along / length, "word meaning")
 
