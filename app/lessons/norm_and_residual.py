@@ -33,6 +33,12 @@ SLUG = "norm_and_residual"
 FIRST = "layers.0.norm"
 PLACES = (0, 1, 10, 20, 50, 100)
 DISTANCES = (0, 1, 2, 4, 8, 16, 31)
+SOURCES = {
+    "layer_norm": "Ba, Kiros and Hinton 2016",
+    "rms_norm": "Zhang and Sennrich 2019",
+    "residual": "He et al. 2015",
+    "pre_norm": "Xiong et al. 2020",
+}
 NAMES = {
     "plain": "no residual",
     "He": "no residual, He's weights",
@@ -68,6 +74,7 @@ def prose(trace: Trace, baseline: Trace) -> dict[str, Any]:
             "views": _views(trace, example),
         },
         "forgets": _forgets(),
+        "sources": SOURCES,
         **_measured(),
     }
 

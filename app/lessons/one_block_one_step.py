@@ -64,7 +64,8 @@ def prose(trace: Trace, baseline: Trace) -> dict[str, Any]:
             "update": _update(trace),
             "views": _views(trace, example),
         },
-        "again": _again(),
+        "source": "Loshchilov and Hutter 2019",
+        **_again(),
     }
 
 
@@ -185,42 +186,40 @@ def _views(trace: Trace, example: Index) -> dict[str, Any]:
 
 @functools.cache
 def _again() -> dict[str, Any]:
+    """The step taken again and again: `again`, the numbers, and `figures`, the chart of them."""
     found = {rule: losses(rule) for rule in ("AdamW", "SGD")}
     shown = range(0, STEPS + 1, STEPS // 8)
-    return {
+    again = {
         "rate": RATE,
         "steps": STEPS,
         "rows": [{"step": step, **{rule: single(values[step]) for rule, values in found.items()}} for step in shown],
         "last": {rule: single(values[-1]) for rule, values in found.items()},
-        "figure": {
-            "data": [
-                {
-                    "type": "scatter", "mode": "lines", "name": rule, "x": list(range(STEPS + 1)),
-                    "y": [single(value) for value in values],
-                    "line": {"color": colour, "dash": dash, "width": 2.25},
-                    "hovertemplate": f"{rule}<br>step %{{x}}: loss %{{y:.3g}}<extra></extra>",
-                }
-                for (rule, values), colour, dash in zip(
-                    found.items(), ("var(--pos)", "var(--neg)"), ("solid", "dash"), strict=True
-                )
-            ],
-            "layout": {
-                "showlegend": True,
-                "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-                "dragmode": False, "hovermode": "closest", "height": 300,
-                "margin": {"l": 56, "r": 12, "t": 12, "b": 44},
-                "xaxis": {
-                    "title": {"text": "step"}, "fixedrange": True, "showgrid": False, "zeroline": False,
-                    "tickmode": "array", "tickvals": list(shown), "ticktext": [text(step) for step in shown],
-                },
-                "yaxis": {
-                    "title": {"text": "loss"}, "fixedrange": True, "zeroline": False, "rangemode": "tozero",
-                    "tickmode": "array", "tickvals": [0, 0.5, 1, 1.5, 2, 2.5],
-                    "ticktext": [text(tick) for tick in (0, 0.5, 1, 1.5, 2, 2.5)],
-                },
-            },
+    }
+    lines = [
+        {
+            "type": "scatter", "mode": "lines", "name": rule, "x": list(range(STEPS + 1)),
+            "y": [single(value) for value in values], "line": {"color": colour, "dash": dash, "width": 2.25},
+            "hovertemplate": f"{rule}<br>step %{{x}}: loss %{{y:.3g}}<extra></extra>",
+        }
+        for (rule, values), colour, dash in zip(
+            found.items(), ("var(--pos)", "var(--neg)"), ("solid", "dash"), strict=True
+        )
+    ]  # fmt: skip
+    heights = (0, 0.5, 1, 1.5, 2, 2.5)
+    layout = {
+        "showlegend": True,
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        "dragmode": False, "hovermode": "closest", "height": 300, "margin": {"l": 56, "r": 12, "t": 12, "b": 44},
+        "xaxis": {
+            "title": {"text": "step"}, "fixedrange": True, "showgrid": False, "zeroline": False,
+            "tickmode": "array", "tickvals": list(shown), "ticktext": [text(step) for step in shown],
+        },
+        "yaxis": {
+            "title": {"text": "loss"}, "fixedrange": True, "zeroline": False, "rangemode": "tozero",
+            "tickmode": "array", "tickvals": list(heights), "ticktext": [text(tick) for tick in heights],
         },
     }  # fmt: skip
+    return {"again": again, "figures": {"again": {"data": lines, "layout": layout}}}
 
 
 def exercises(seed: int) -> tuple[Any, ...]:

@@ -28,7 +28,7 @@ def current(run: Run) -> Data | None:
         return None
     last = len(run.trace.steps) - 1
     data = _mark(run, step) | {"count": last + 1, "of": run.state.of, "tex": step.tex, "op": step.op}
-    data |= {"flops": step.flops, "note": step.note, "words": _WORDS[step.phase]}
+    data |= {"flops": step.flops, "note": step.note, "words": _words(run, step)}
     links = {"start": 0, "back": step.index - 1, "forward": step.index + 1, "end": last}
     data["links"] = {
         name: run.state.link(step=place, cell=None, prove=None) if 0 <= place <= last and place != step.index else None
@@ -50,6 +50,13 @@ def _mark(run: Run, step: Step) -> Data:
         "frozen": step.note == "frozen",
         "link": run.state.link(step=step.index, cell=None, prove=None),
     }
+
+
+def _words(run: Run, step: Step) -> str:
+    """What the step does. An update may have steps of its own before a parameter moves, as AdamW's moments."""
+    if step.phase == "update" and run.trace.tensors[step.output].kind != "parameter":
+        return "prepares the update"
+    return _WORDS[step.phase]
 
 
 _WORDS = {

@@ -16,7 +16,6 @@ from engine.tap import tap
 
 FEATURES, LAYERS = 4, 3
 MARKS = ("¹", "²", "³")
-NORMS = {"layer": norm.LayerNorm, "rms": norm.RMSNorm}
 
 # Any weights would do. These are small enough that tanh is nowhere flat when its input is normalised, and each row
 # reads two features, so that every term of a sum fits on a line.
@@ -27,23 +26,34 @@ WEIGHTS = (
 )
 
 
+class ChosenNorm(norm.LayerNorm):
+    """LayerNorm, RMSNorm or none. Gain and bias are always there, so that a switch does not change what can be set."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(FEATURES, lead="")
+        self.kind = kind
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.kind == "layer":
+            return super().forward(x)
+        return norm.RMSNorm.forward(self, x) if self.kind == "rms" else x
+
+
 class Layer(nn.Module):
     """x + tanh(W norm(x)); without the residual tanh(W norm(x)); without a norm the same of x itself."""
 
     def __init__(self, weight: tuple[tuple[float, ...], ...], kind: str, residual: bool) -> None:
         super().__init__()
-        if kind != "none":
-            self.norm = NORMS[kind](FEATURES, lead="")
+        self.norm = ChosenNorm(kind)
         self.weight = nn.Parameter(torch.tensor(weight))
-        self.kind, self.residual = kind, residual
+        self.residual = residual
 
     def forward(self, x: Tensor) -> Tensor:
         branch = self.branch(x)
         return tap("output", x + branch, "feature") if self.residual else branch
 
     def branch(self, x: Tensor) -> Tensor:
-        given = x if self.kind == "none" else self.norm(x)
-        z = tap("preactivation", F.linear(given, self.weight), "feature")
+        z = tap("preactivation", F.linear(self.norm(x), self.weight), "feature")
         return tap("branch", torch.tanh(z), "feature")
 
 

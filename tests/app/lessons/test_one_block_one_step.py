@@ -90,6 +90,15 @@ def test_each_part_of_the_update_opens_as_matrices(client):
         assert page.one("figure", cls="mat", **{"data-tensor": f"W_U.{part}"})
 
 
+def test_only_the_last_part_of_the_update_is_said_to_move_a_parameter(client):
+    def words(tensor: str) -> str:
+        step = next(step.index for step in shown(SLUG).trace.steps if step.output == tensor)
+        return client.get(f"{BASE}.json?step={step}").json()["step"]["words"]
+
+    assert words("W_U.second_moment") == "prepares the update"
+    assert words("W_U.updated") == "moves a parameter against its gradient"
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_every_exercise_is_answered_by_the_engine_and_its_link_opens(seed, client):
     for one in LESSON.exercises(seed):

@@ -78,3 +78,11 @@ def test_the_stream_is_the_input_and_the_sum_of_the_branches():
     trace = run()
     branches = sum(trace[f"layers.{place}.branch"] for place in range(LAYERS))
     torch.testing.assert_close(trace["prediction"], trace["x"] + branches)
+
+
+def test_a_switch_changes_no_parameter():
+    names = [name for name, record in run().tensors.items() if record.kind == "parameter"]
+    for norm, residual in CHOICES:
+        trace = run(norm, residual)
+        assert [name for name, record in trace.tensors.items() if record.kind == "parameter"] == names
+    assert run("rms").record("layers.0.norm.bias").gradient is None
