@@ -7,6 +7,7 @@ import shlex
 import orjson
 
 from app.page.run import Data, Run
+from engine.models import catalogue
 
 
 def take(run: Run, origin: str) -> Data:
@@ -15,26 +16,34 @@ def take(run: Run, origin: str) -> Data:
     link leaves out what the reader answered to the exercises.
     """
     request = {key: value for key, value in run.trace.request.items() if value not in (None, [], {})}
-    body = orjson.dumps(request).decode()
-    model = run.trace.model["name"]
-    address = f"{origin}/api/v1/models/{model}/trace"
+    curl, python = _recipes(run.trace.model.get("name"), request, run.trace.id, f"{origin}/api/v1")
     path, mark, query = run.state.address.partition("?")
     return {
         "link": run.state.link(answers=None),
         "json": f"{path}.json{mark}{query}",
-        "curl": f"curl {address} \\\n  -H 'Content-Type: application/json' \\\n  -d {shlex.quote(body)}",
-        "python": _python(address, request),
+        "curl": curl,
+        "python": python,
         "request": orjson.dumps(request, option=orjson.OPT_INDENT_2).decode(),
         "file": f"/api/v1/traces/{run.trace.id}/file",
         "trace": f"/traces/{run.trace.id}",
     }
 
 
-def _python(address: str, request: Data) -> str:
+def _recipes(model: str | None, request: Data, trace_id: str, api: str) -> tuple[str, str]:
+    """The run again from a shell and from Python; of a model that this site does not have, the stored run."""
+    if model not in catalogue():
+        address = f"{api}/traces/{trace_id}"
+        return f"curl {address}", _IN_PYTHON.format(made="", call=f'get("{address}")')
+    address = f"{api}/models/{model}/trace"
+    body = shlex.quote(orjson.dumps(request).decode())
+    curl = f"curl {address} \\\n  -H 'Content-Type: application/json' \\\n  -d {body}"
     lines = ",\n".join(f"    {key!r}: {value!r}" for key, value in request.items())
-    return (
-        "import httpx\n\n"
-        f"request = {{\n{lines},\n}}\n"
-        f'trace = httpx.post("{address}", json=request).raise_for_status().json()\n'
-        'print(trace["result"])\n'
-    )
+    return curl, _IN_PYTHON.format(made=f"request = {{\n{lines},\n}}\n", call=f'post("{address}", json=request)')
+
+
+_IN_PYTHON = """\
+import httpx
+
+{made}trace = httpx.{call}.raise_for_status().json()
+print(trace["result"])
+"""

@@ -92,7 +92,7 @@ class Cells:
             "gradient_cell": cell_name(gradient_name, index) if gradient_name else None,
             "before": before,
             "updated": updated,
-            "frozen": frozen,
+            "frozen": frozen and updated is not None,
             "selected": self.selection.has(name, index),
             "changed": before is not None,
             "main": now,

@@ -35,10 +35,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Network:
-    """columns in forward order; target and loss are tensors' names, None where the run has none."""
+    """columns in forward order; target, error and loss are tensors' names, None where the run has none.
+
+    error: the number that the loss is made of, where another step makes it first.
+    """
 
     columns: tuple[Column, ...]
     target: str | None
+    error: str | None
     loss: str | None
 
 
@@ -62,7 +66,7 @@ def read(trace: Trace) -> Network:
     columns = [Column(first, _units(trace, first))]
     for step in steps:
         columns[-1:] = _next(trace, columns[-1], step)
-    return Network(tuple(columns), _target(trace, columns[-1].tensor), _loss(trace))
+    return Network(tuple(columns), _target(trace, columns[-1].tensor), *_losses(trace))
 
 
 def _next(trace: Trace, column: Column, step: Step) -> list[Column]:
@@ -104,6 +108,10 @@ def _target(trace: Trace, prediction: str) -> str | None:
     return None
 
 
-def _loss(trace: Trace) -> str | None:
-    last = [step for step in trace.steps if step.phase == "loss"][-1:]
-    return last[0].output if last and not trace.record(last[0].output).shape else None
+def _losses(trace: Trace) -> tuple[str | None, str | None]:
+    """The number before the loss, and the loss."""
+    made = [step.output for step in trace.steps if step.phase == "loss"]
+    single = [None if trace.record(name).shape else name for name in made]
+    if not single or single[-1] is None:
+        return None, None
+    return (single[-2] if len(single) > 1 else None), single[-1]

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from app import numbers
-from app.scene import layers
+from app.scene import ends, layers
 from app.scene.cells import Cells, classes, room, said
 from app.scene.network_layout import MAX_UNITS, Layout, Plan, bias_width, label_width, lay_out
 from app.scene.readings import Readings
@@ -78,9 +78,10 @@ class _Picture:
             for unit in units:
                 places[number, unit] = len(nodes)
                 nodes.append(self._unit(number, unit))
-        ends = [] if self.small else self._ends()
-        nodes += ends
-        edges = self._edges(shown, places) + self._last_edges(shown[-1], places, ends)
+        last = [] if self.small else ends.nodes(self.network, self.cells, self.example, self.examples)
+        outputs = [places[len(shown) - 1, unit] for unit in shown[-1]]
+        nodes += last
+        edges = self._edges(shown, places) + ends.edges(self.network, self.read, outputs, last, len(places))
         _scale_nodes(nodes)
         _scale_edges(edges)
         for thing in (*nodes, *edges, *(node["bias"] for node in nodes if node["bias"])):
@@ -134,27 +135,10 @@ class _Picture:
         node["said"] = said(node)
         return node
 
-    def _ends(self) -> list[dict[str, Any]]:
-        """Target, error and loss, where the run has them."""
-        ends = []
-        if self.network.target:
-            name = self.network.target
-            shape = self.read.shape(name)
-            index: Index = (self.example, *(0,) * (len(shape) - 1)) if self.examples > 1 else (0,) * len(shape)
-            ends.append(self.cells.node("target", name, index, "done"))
-        made = [step for step in self.read.trace.steps if step.phase == "loss"]
-        if self.network.error:
-            *made, last = made
-            ends.append(self.cells.node("error", self.network.error, (), self.read.shown(self.network.error, *made)))
-            made = [last]
-        if self.network.loss:
-            ends.append(self.cells.node("loss", self.network.loss, (), self.read.shown(self.network.loss, *made)))
-        return ends
-
     def _edges(self, shown: list[list[int]], places: dict[tuple[int, int], int]) -> list[dict[str, Any]]:
         edges = []
         for number, column in enumerate(self.network.columns[1:], 1):
-            hot = self._current(column.step)
+            hot = self.read.current(column.step)
             if column.weight is None:
                 edges += [self._pass(places, number, unit, hot) for unit in shown[number]]
                 continue
@@ -201,39 +185,6 @@ class _Picture:
             "cut": bool(self.read.changes(column.replaced, self._index(name, unit))),
             "labelled": False,
         }
-
-    def _last_edges(self, outputs: list[int], places: dict, ends: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """From every output, and from the target, into the error or the loss; from the error into the loss."""
-        kinds = {node["kind"]: number for number, node in enumerate(ends, len(places))}
-        if "loss" not in kinds:
-            return []
-        steps = [step for step in self.read.trace.steps if step.phase == "loss"]
-        last = [steps.pop()] if "error" in kinds else []
-        sources = [places[len(self.network.columns) - 1, unit] for unit in outputs]
-        sources += [kinds["target"]] if "target" in kinds else []
-        into = kinds.get("error", kinds["loss"])
-        found = [self._end_edge(source, into, ends[into - len(places)], steps) for source in sources]
-        if last:
-            found.append(self._end_edge(into, kinds["loss"], ends[-1], last))
-        return found
-
-    def _end_edge(self, source: int, target: int, into: dict[str, Any], steps: list[Any]) -> dict[str, Any]:
-        sent = self.network.error if into["kind"] == "loss" and self.network.error else self.network.columns[-1].tensor
-        return {
-            "kind": "pass",
-            "source": source,
-            "target": target,
-            "state": self.read.shown(sent) if self.backward else self.read.reached(*steps),
-            "hot": any(self._current(step) for step in steps),
-            "part": into["selected"],
-            "cut": False,
-            "labelled": False,
-        }
-
-    def _current(self, step: Any) -> bool:
-        """Whether the current step is this one, or undoes it."""
-        now = self.read.step
-        return now is not None and step is not None and step.index in (now.index, now.forward)
 
     # Where it stands
 

@@ -20,11 +20,11 @@ _GROWTH = (1.0, 1.2, 1.45, 1.8)
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be laid out. Nodes are numbered column by column, then the target, then the loss.
+    """What is to be laid out. Nodes are numbered column by column, then the target, the error and the loss.
 
     columns: units in each. dense: for each pair of neighbours, whether weights join them. edges: (source, target,
     characters of its label; 0 for none). biases: characters of each node's bias, 0 for none. more: for each column,
-    how many characters its note about left-out units takes. small: in little room, with shorter edges.
+    how many characters its note about left-out units takes.
     """
 
     columns: tuple[int, ...]
@@ -33,8 +33,8 @@ class Plan:
     biases: tuple[int, ...]
     more: tuple[int, ...]
     target: bool
+    error: bool
     loss: bool
-    small: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,13 +96,14 @@ def _placed(layout: Layout) -> int:
 
 
 def _wide(plan: Plan, growth: float) -> Layout:
-    pitch, top, box, pill = 110.0, 38.0, (94.0, 56.0), (82.0, 50.0)
-    lanes = max(plan.columns + ((1 + 2 * (plan.columns[-1] // 2 + 1),) if plan.target else ()))
+    pitch, top, box, pill = 110.0, 38.0, (92.0, 56.0), (80.0, 50.0)
+    below_output = plan.columns[-1] // 2 + 1
+    lanes = max(*plan.columns, 1 + 2 * below_output if plan.target else 1, 3 if plan.error else 1)
     span = (lanes - 1) * pitch
-    dense, plain = (122.0, 28.0) if plan.small else (148.0, 44.0)
+    dense, plain = 122.0, 28.0
     middle = top + box[1] / 2 + span / 2
     nodes: list[Box] = []
-    centre = 14.0 + pill[0] / 2
+    centre = 10.0 + pill[0] / 2
     for number, count in enumerate(plan.columns):
         size = pill if number == 0 else box
         if number:
@@ -110,20 +111,23 @@ def _wide(plan: Plan, growth: float) -> Layout:
             centre += (pill if number == 1 else box)[0] / 2 + gap + size[0] / 2
         nodes += [Box(centre, middle + offset, *size) for offset in _spread(count, span, pitch)]
     if plan.target:
-        nodes.append(Box(centre, middle + pitch * (plan.columns[-1] // 2 + 1), *pill))
-    if plan.loss:
-        centre += box[0] / 2 + 44 + box[0] / 2
-        nodes.append(Box(centre, middle, *box))
+        nodes.append(Box(centre, middle + pitch * below_output, *pill))
+    if plan.loss:  # the loss stands under the error, beside the target
+        centre += box[0] / 2 + plain + box[0] / 2
+        nodes += [Box(centre, middle, *box)] if plan.error else []
+        nodes.append(Box(centre, middle + (pitch if plan.error else 0), *box))
     below = 40.0 if any(plan.more) else 24.0
-    width, height = centre + box[0] / 2 + 14, top + box[1] + span + below
-    tops = tuple((node.x, node.y - node.height / 2 - 15) for node in nodes)
+    width, height = centre + box[0] / 2 + 10, top + box[1] + span + below
+    tops = [(node.x, node.y - node.height / 2 - 15) for node in nodes]
+    if plan.error:  # beside the line that comes down from the error
+        tops[-1] = (nodes[-1].x + 27, tops[-1][1])
     more = _below(plan, nodes, 34)
-    return _finish(plan, nodes, tops, more, (width, height), across)
+    return _finish(plan, nodes, tuple(tops), more, (width, height), across)
 
 
 def _tall(plan: Plan, growth: float) -> Layout:
     width, high = 340.0, 72.0
-    lanes = max(*plan.columns, 3 if plan.target else 1)
+    lanes = max(*plan.columns, 3 if plan.target or plan.error else 1)
     pitch = (width - 12) / lanes
     span = (lanes - 1) * pitch
     size, pill = (min(100.0, pitch - 8), high), (min(84.0, pitch - 8), 52.0)
@@ -137,9 +141,10 @@ def _tall(plan: Plan, growth: float) -> Layout:
         nodes += [Box(width / 2 + offset, centre, *here) for offset in _spread(count, span, pitch)]
     if plan.target:
         nodes.append(Box(width / 2 + span / 2, centre, *pill))
-    if plan.loss:
+    if plan.loss:  # the loss stands beside the error, under the target
         centre += high / 2 + 46 + high / 2
-        nodes.append(Box(width / 2, centre, *size))
+        nodes += [Box(width / 2, centre, *size)] if plan.error else []
+        nodes.append(Box(width / 2 + (span / 2 if plan.error else 0), centre, *size))
     circles = {*range(plan.columns[0]), *([sum(plan.columns)] if plan.target else [])}
     tops = tuple((node.x, node.y - (node.height / 2 + 12 if n in circles else 24)) for n, node in enumerate(nodes))
     more = _below(plan, nodes, 26)
@@ -179,7 +184,11 @@ def _finish(
     curves = []
     for source, target, _ in plan.edges:
         start, end = nodes[source], nodes[target]
-        if upright:
+        if (start.y == end.y) if upright else (start.x == end.x):  # from the error to the loss
+            turned = across if upright else down
+            sides = (start.width / 2 * upright, start.height / 2 * (not upright))
+            curves.append(turned((start.x + sides[0], start.y + sides[1]), (end.x - sides[0], end.y - sides[1])))
+        elif upright:
             low = biases[source]
             foot = start.y + start.height / 2 + (10 if low else 0)
             curves.append(down((start.x, foot), (end.x, end.y - end.height / 2)))

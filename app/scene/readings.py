@@ -64,6 +64,10 @@ class Readings:
         now, indexes = self.step.index, [step.index for step in steps]
         return "later" if now < min(indexes) else "now" if now in indexes else "done"
 
+    def current(self, step: Step | None) -> bool:
+        """Whether the current step is this one, or undoes it."""
+        return self.step is not None and step is not None and step.index in (self.step.index, self.step.forward)
+
     def arrived(self, name: str) -> State:
         """Whether a tensor's gradient is there yet, going back from the loss."""
         if self.step is None or self.phase == "update":

@@ -34,7 +34,18 @@ def test_text_is_exact_while_short_else_four_significant_digits(value, shown):
 
 
 def test_html_keeps_the_exact_value_beside_the_text():
-    assert numbers.html(-7.9003125) == '<data class="n" value="-7.9003125">−7.9</data>'
+    assert numbers.html(-7.5) == '<data class="n" value="-7.5">−7.5</data>'
+
+
+def test_a_rounded_number_has_all_its_digits_at_hand():
+    assert numbers.html(-7.9003125) == '<data class="n" value="-7.9003125" title="−7.9003125">−7.9</data>'
+    assert numbers.tspan(0.98877) == '<tspan class="n" data-value="0.98877" data-digits="0.98877">0.9888</tspan>'
+
+
+@pytest.mark.parametrize(("value", "exact"), [(5.5, True), (0.1234567, False), (1.25e-5, True), (math.inf, True)])
+def test_a_number_is_exact_where_its_text_reads_back_as_it(value, exact):
+    assert numbers.is_exact(value) is exact
+    assert numbers.relation(1, value) == ("=" if exact else "≈")
 
 
 def test_html_says_what_is_no_ordinary_number():

@@ -63,7 +63,7 @@ def test_input_of_words_says_them():
 def test_residual_stream_runs_from_the_embedding_through_every_addition():
     picture, trace = scene()
     stream = {one["tensor"]: one["stream"] for one in picture["panels"] if one["stream"]}
-    assert list(stream.values())[0] == "start"
+    assert next(iter(stream.values())) == "start"
     assert set(list(stream.values())[1:]) == {"add"}
     last = list(stream)[-1]
     assert trace.maker(last).op == "add"

@@ -61,6 +61,7 @@ def test_every_unit_of_the_tiny_network_shows_its_value_and_gradient(tiny, facts
         ("activation", "h₃", 0, 1.5),
         ("output", "ŷ", 5.5, 1.5),
         ("target", "t", 4, None),
+        ("error", "s", 2.25, 0.5),
         ("loss", "L", 1.125, 1),
     ]
     biases = [n["bias"]["value"] for n in picture["nodes"] if n["bias"]]
@@ -122,6 +123,14 @@ def test_update_shows_old_and_new_weights_and_what_is_frozen(tiny):
     w21 = edge(picture, "hidden.weight[1,0]")
     assert w21["frozen"] and w21["parts"] == [{"value": 0.5}, {"text": " frozen"}]
     assert edge(picture, "readout.weight[0,0]")["parts"] == [{"value": 2}]
+
+
+def test_a_frozen_weight_is_marked_where_it_is_updated_and_nowhere_before(tiny):
+    trace = tiny(update=V1_ONLY)
+    for at in trace.steps:
+        w21 = edge(network.draw(trace, None, at.index), "hidden.weight[1,0]")
+        assert w21["frozen"] == (at.phase == "update"), at.name
+        assert ("frozen" in w21["said"]) == (at.phase == "update"), at.name
 
 
 def test_an_intervention_is_marked_with_what_was_computed_and_what_the_baseline_had(tiny):
