@@ -106,8 +106,11 @@ def _cell(
     index: Index,
     value: float | None,
 ) -> dict[str, Any]:
-    """One number of a label; a gradient's link leads to the whole gradient, of which it may be one part."""
+    """One number of a label. A gradient's link leads to the whole gradient; where it is only a part of that, `cell` is
+    the part's own.
+    """
     whole = read.gradient_name(tensor) if kind == "gradient" else name
+    own = whole if whole is None or name is None or read.value(whole, index) == value else name
     before = read.before(whole, index)
     symbol = {"value": "", "gradient": "∂L/∂", "new": "new "}[kind] + read.label(tensor, index)
     said = f"{symbol} = {numbers.text(value)}" if value is not None else f"{symbol}: no path to the loss"
@@ -116,7 +119,7 @@ def _cell(
     selected = selection.has(tensor, index) and selection.of_gradient == (kind == "gradient") and kind != "new"
     return {
         "kind": kind,
-        "cell": cell_name(whole, index) if whole else None,
+        "cell": cell_name(own, index) if own else None,
         "of": cell_name(tensor, index),
         "value": value,
         "sign": numbers.sign(value) or "none",

@@ -91,6 +91,19 @@ def test_a_tensor_read_twice_shows_on_each_edge_what_comes_back_along_it():
     check_layouts(picture)
 
 
+def test_the_cell_of_every_number_holds_that_number():
+    class Twice(nn.Module):
+        def forward(self, x):
+            return (x * x).sum() + (x * 3).sum()
+
+    trace = engine.trace(Twice(), torch.tensor([2.0, 5.0]))
+    cells = [cell for edge in graph.draw(trace, None, 0, None)["edges"] for cell in edge["label"]["cells"]]
+    named = [(cell["cell"], cell["value"]) for cell in cells if cell["cell"] and cell["cell"].endswith("[1]")]
+    assert len(named) > 5
+    for name, value in named:
+        assert trace[name.removesuffix("[1]")][1].item() == value, name
+
+
 def test_a_tensor_too_big_for_its_edge_shows_its_shape_and_its_numbers_when_selected(tiny):
     trace = tiny(inputs={"x": [[2, -1], [0, 1], [1, 0]]}, target=[4, 0, 1])
     z = edge(graph.draw(trace), "hidden.preactivation")
