@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.exercise import Choice
-from app.inline import cell_name
+from app.inline import cell_name, line
 from app.numbers import single, text
-from app.shown import step_of
+from app.shown import as_shown, step_of, written
+from engine.explain import explain
+from engine.expression import Expr
 from engine.labels import cell_label
 from engine.trace import Index, Trace
 
@@ -64,6 +66,19 @@ def grid(
             {"label": name, "cells": row(trace, tensor, (*lead, at), baseline)} for at, name in enumerate(down)
         ],
     }  # fmt: skip
+
+
+def worked(trace: Trace, tensor: str, index: Index, baseline: Trace | None = None) -> Data:
+    """One cell's line as in app.shown.written, a sum without its zero terms; left_out: how many those are."""
+    found = written(trace, tensor, index, baseline=baseline) | {"left_out": 0}
+    tree = explain(trace, tensor, index).expression
+    if tree is None or tree.kind != "sum":
+        return found
+    kept = tuple(term for term in tree.args if term.value)
+    if not kept or len(kept) == len(tree.args):
+        return found
+    shorter = kept[0] if len(kept) == 1 else Expr("sum", tree.value, kept)
+    return found | {"parts": line(as_shown(trace, shorter)), "left_out": len(tree.args) - len(kept)}
 
 
 def view(trace: Trace, tensor: str, index: Index | None = None, **look: Any) -> Data | None:

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.lessons import Lesson, cross_attention_check
-from app.lessons.attention_tables import Data, cell, first, grid, row, typed, view, words_of
+from app.lessons.attention_tables import Data, cell, first, grid, row, typed, view, words_of, worked
 from app.numbers import single
-from app.shown import Shown, shown, written
+from app.shown import Shown, shown
 from engine.experiments.one_attention_head import by_position
 from engine.models.cross_attention import ASKED_FOR, ENGLISH, KINDS, MEANINGS, SO_FAR, SOURCE
 from engine.trace import Index, Trace
@@ -31,7 +31,7 @@ def prose(trace: Trace, baseline: Trace) -> dict[str, Any]:
     carried = max(range(len(MEANINGS)), key=lambda at: abs(float(trace["mix"][(*lead, ASKING, MEANING_AT + at)])))
 
     def own(tensor: str, *index: int) -> Data:
-        return written(trace, tensor, (*lead, *index), baseline=baseline)
+        return worked(trace, tensor, (*lead, *index), baseline)
 
     return {
         "run": {
@@ -53,7 +53,7 @@ def prose(trace: Trace, baseline: Trace) -> dict[str, Any]:
                 {"name": name, "axes": [{"name": axis.name, "size": axis.size} for axis in trace.record(name).axes]}
                 for name in ("queries", "keys", "values", "pattern")
             ],
-            "loss": written(trace, "loss", (), baseline=baseline),
+            "loss": worked(trace, "loss", (), baseline),
             "views": {
                 "queries": view(trace, "queries", (*lead, ASKING, 0)),
                 "keys": view(trace, "keys", (*lead, heard, 0)),

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.lessons import Lesson, one_attention_head_check
-from app.lessons.attention_tables import Data, cell, chart, first, row, typed, view, words_of
+from app.lessons.attention_tables import Data, cell, chart, first, row, typed, view, words_of, worked
 from app.numbers import single
-from app.shown import shown, written
+from app.shown import shown
 from engine.experiments.one_attention_head import by_position, leak, widths
 from engine.models.one_attention_head import ASKED, FEATURES, QUESTIONS, SENTENCE
 from engine.trace import Index, Trace
@@ -32,7 +32,7 @@ def prose(trace: Trace, baseline: Trace) -> dict[str, Any]:
     options = trace.request["options"]
 
     def own(tensor: str, index: Index) -> Data | None:
-        return written(trace, tensor, index, baseline=baseline) if tensor in trace.tensors else None
+        return worked(trace, tensor, index, baseline) if tensor in trace.tensors else None
 
     return {
         "run": {

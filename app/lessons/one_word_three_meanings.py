@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.lessons import Lesson, one_word_three_meanings_check
-from app.lessons.attention_tables import Data, cell, first, row, typed, view, words_of
-from app.shown import Shown, shown, written
+from app.lessons.attention_tables import Data, cell, first, row, typed, view, words_of, worked
+from app.shown import Shown, shown
 from engine.models.one_word_three_meanings import CONTEXTS, FEATURES, MEANINGS, QUESTION, WORD, WORDS
 from engine.trace import Index, Trace
 
@@ -25,7 +25,7 @@ def prose(trace: Trace, baseline: Trace) -> dict[str, Any]:
     lead, words = first(trace), words_of(trace)
 
     def own(tensor: str, index: Index = ()) -> Data:
-        return written(trace, tensor, (*lead, *index), baseline=baseline)
+        return worked(trace, tensor, (*lead, *index), baseline)
 
     found: Data | None = None
     if words.count(WORD) == 1:
@@ -60,7 +60,7 @@ def prose(trace: Trace, baseline: Trace) -> dict[str, Any]:
             "words": words,
             "masked": trace.request["options"]["mask"] == "causal",
             "mole": found,
-            "loss": written(trace, "loss", (), baseline=baseline),
+            "loss": worked(trace, "loss", (), baseline),
             "views": {
                 "pattern": view(trace, "pattern", None if found is None else (*lead, found["place"], 0)),
                 "mix": view(trace, "mix", None if found is None else (*lead, found["place"], 0)),

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.lessons import Lesson, several_heads_check
-from app.lessons.attention_tables import Data, cell, first, grid, row, view, words_of
+from app.lessons.attention_tables import Data, cell, first, grid, row, view, words_of, worked
 from app.numbers import single
-from app.shown import shown, written
+from app.shown import shown
 from engine.experiments.one_attention_head import by_position
 from engine.models.several_heads import ADJECTIVE, BEFORE, D_HEAD, FEATURES, HEADS, PHRASE
 from engine.trace import Trace
@@ -32,8 +32,8 @@ def prose(trace: Trace, baseline: Trace) -> dict[str, Any]:
     only = trace.request["options"]["heads"]
     here = (*lead, NOUN)
 
-    def written_(tensor: str, *index: int) -> Data:
-        return written(trace, tensor, (*lead, *index), baseline=baseline)
+    def own(tensor: str, *index: int) -> Data:
+        return worked(trace, tensor, (*lead, *index), baseline)
 
     return {
         "run": {
@@ -42,11 +42,11 @@ def prose(trace: Trace, baseline: Trace) -> dict[str, Any]:
             "before": words[NOUN - 1],
             "only": None if only == "both" else only,
             "patterns": [grid(trace, "pattern", (*lead, head), words, words, baseline) for head in range(len(HEADS))],
-            "scores": [written_("scores", 0, NOUN, NOUN - 1), written_("scores", 1, NOUN, 1)],
+            "scores": [own("scores", 0, NOUN, NOUN - 1), own("scores", 1, NOUN, 1)],
             "down": [
-                written_("values", 0, NOUN - 1, 1),
-                written_("mix", 0, NOUN, 1),
-                written_("deltas", 0, NOUN, AFTER),
+                own("values", 0, NOUN - 1, 1),
+                own("mix", 0, NOUN, 1),
+                own("deltas", 0, NOUN, AFTER),
             ],
             "features": [
                 {"name": name, "x": x, "deltas": deltas, "update": update, "updated": updated}
@@ -59,8 +59,8 @@ def prose(trace: Trace, baseline: Trace) -> dict[str, Any]:
                     strict=True,
                 )
             ],
-            "sum": written_("update", NOUN, SOFT),
-            "loss": written(trace, "loss", (), baseline=baseline),
+            "sum": own("update", NOUN, SOFT),
+            "loss": worked(trace, "loss", (), baseline),
             "weight": cell(trace, "pattern", (*lead, 0, NOUN, NOUN - 1), baseline),
             "views": {
                 "before": view(trace, "pattern", (*lead, 0, NOUN, NOUN - 1)),

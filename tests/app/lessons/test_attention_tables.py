@@ -11,7 +11,7 @@ import pytest
 
 from app.exercise import check, exercises
 from app.lessons import catalogue
-from app.lessons.attention_tables import apart, chart, choices, grid, typed, view, words_of
+from app.lessons.attention_tables import apart, chart, choices, grid, typed, view, words_of, worked
 from app.page import source
 from app.shown import shown
 from tests.app.markup import data_numbers, exact_values, parse, shown_numbers
@@ -111,6 +111,15 @@ def test_a_grid_has_names_and_cells():
     assert found["rows"][1]["label"] == "the"
     assert found["rows"][1]["cells"][2]["cell"] == "pattern[1,2]"
     assert found["rows"][1]["cells"][2]["value"] == pytest.approx(0.9)
+
+
+def test_a_worked_line_leaves_zero_terms_out_and_says_how_many():
+    trace = shown("cross_attention").trace
+    found = worked(trace, "mix", (1, 6))
+    assert [part["number"] for part in found["parts"] if "number" in part] == [pytest.approx(0.9), 1]
+    assert (found["left_out"], found["value"]) == (3, pytest.approx(0.9))
+    whole = worked(trace, "loss", ())
+    assert whole["left_out"] == 0 and whole["value"] == shown("cross_attention").loss
 
 
 def test_a_view_of_what_a_run_does_not_have_is_none():
