@@ -20,7 +20,7 @@ from engine.models.softmax_temperature import DRAWS, LOGITS, PROMPT, VOCABULARY
 from engine.trace import Index, Trace
 
 SLUG = "softmax_temperature"
-TEMPERATURES = (0.01, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10)
+TEMPERATURES = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
 SHOWN_TEMPERATURES = (0.01, 0.5, 1, 2, 10)
 NATS = (0.5, 1, 1.5, 2)
 LIFT = 100
