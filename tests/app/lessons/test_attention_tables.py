@@ -17,7 +17,7 @@ from app.shown import shown
 from tests.app.markup import data_numbers, exact_values, parse, shown_numbers
 
 SLUGS = ("one_attention_head", "one_word_three_meanings", "several_heads", "cross_attention")
-SEEDS = (0, 1, 2, 3, 2**31 - 1)
+SEEDS = (0, 1, 2**31 - 1)
 STATES = {
     "one_attention_head": (
         "",
@@ -61,7 +61,7 @@ def test_every_number_of_a_page_is_in_its_json(client, slug, query):
 
 @pytest.mark.parametrize("slug", SLUGS)
 def test_every_link_of_the_text_opens_its_run_without_an_error(slug):
-    found = {*links(prose(slug)), *(one.link for seed in SEEDS for one in exercises(slug, seed))}
+    found = {*links(prose(slug)), *(one.link for one in exercises(slug, 0))}
     assert len(found) > 5
     for link in sorted(found):
         path, _, query = link.partition("?")
