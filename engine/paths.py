@@ -20,7 +20,7 @@ from engine.reader import StepReader
 from engine.trace import Index, Step, Trace
 
 _MANY = 256
-_FEW = 48  # outputs of which those with a slope of zero are passed too
+_FEW = 16  # outputs of which those with a slope of zero are passed too
 
 
 @dataclass(frozen=True)

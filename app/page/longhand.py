@@ -20,6 +20,7 @@ from engine.verify import verify
 
 MAX_TERMS = 16
 MAX_PATHS = 16
+LONG_RUN, FEW_PATHS = 48, 6  # paths through many steps are long to read, and to find
 MAX_CELLS_TRACED = 64
 
 
@@ -126,7 +127,9 @@ def _gradient(run: Run, own: Explanation, record: TensorRecord, index: Index) ->
 
 
 def _paths(run: Run, base: TensorRecord, index: Index) -> Data:
-    found: Paths = paths(run.trace, base.name, index, limit=MAX_PATHS)
+    found: Paths = paths(
+        run.trace, base.name, index, limit=MAX_PATHS if len(run.trace.steps) <= LONG_RUN else FEW_PATHS
+    )
     start = cell_name(base.name, index)
     lines = [
         {

@@ -14,6 +14,7 @@ from app.space import indices
 from engine.trace import Step
 
 SHOWN_CELLS = 16
+MOST_MOVED = 64
 _RELATIVE = 1e-3
 
 
@@ -56,7 +57,10 @@ def _update(run: Run) -> str | None:
 
 
 def _next(run: Run) -> str | None:
-    """Where the update leads: its parameters as edits. None where nothing moves or a number is too large to be set."""
+    """Where the update leads: its parameters as edits. None where nothing moves, a number is too large to be set, or
+    there are too many for an address."""
+    if sum(math.prod(record.shape) for record in run.state.space.parameters.values()) > MOST_MOVED:
+        return None
     moved: dict[str, float | None] = {}
     for name, record in run.state.space.parameters.items():
         if (updated := f"{name}.updated") not in run.trace.tensors:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 ORDER = 2
 MAX_BLOCKS = 8
+MANY = 24
+"""With more panels than this, only inputs, grids, the stream and what is near the current step are unfolded."""
+NEAR = 3
 _PLACES = ("position", "query", "key")
 
 Data = dict[str, Any]
@@ -28,7 +31,8 @@ def fits(trace: Trace) -> bool:
 
 
 def of(run: Run) -> Data:
-    """{panels, gradient, flip}; a panel: {tensor, symbol, name, axes, kind, state, step, stream, parts, blocks, sums}.
+    """{panels, gradient, flip}; a panel: {tensor, symbol, name, axes, kind, state, step, stream, parts, sums, folded,
+    blocks}.
 
     kind: grid (queries by keys), strip, or row. stream: "" or its part in the residual stream: start, add.
     parts: what an addition adds. sums: the axis along which each row of cells sums to one, "" where none does.
@@ -46,7 +50,8 @@ class _Flow:
         self.stream = _stream(self.trace)
 
     def data(self) -> Data:
-        panels = [self._panel(record, step) for record, step in self._drawn()]
+        drawn = self._drawn()
+        panels = [self._panel(record, step, folded=len(drawn) > MANY) for record, step in drawn]
         return {"panels": panels, "gradient": self.gradient, "flip": self.run.state.flip}
 
     def _drawn(self) -> list[tuple[TensorRecord, Step | None]]:
@@ -61,22 +66,32 @@ class _Flow:
         ]
         return [*given, *made]
 
-    def _panel(self, record: TensorRecord, step: Step | None) -> Data:
+    def _panel(self, record: TensorRecord, step: Step | None, *, folded: bool) -> Data:
         shown = self._shown(record)
         names = [axis.name for axis in record.axes]
+        grid = names[-2:] == ["query", "key"]
+        folded = folded and not grid and record.name not in self.stream and not self._is_near(step)
         return {
             "tensor": record.name,
             "symbol": record.symbol if shown is None else shown.symbol,
             "name": record.name,
             "axes": [{"name": axis.name, "size": axis.size} for axis in record.axes],
-            "kind": "grid" if names[-2:] == ["query", "key"] else "strip" if len(names) > 1 else "row",
+            "kind": "grid" if grid else "strip" if len(names) > 1 else "row",
             "state": self._state(step),
             "step": None if step is None else step.index,
             "stream": self.stream.get(record.name, ""),
             "parts": self._parts(step),
             "sums": "" if step is None or self.gradient else _sums(step, record),
-            "blocks": [] if shown is None else self._blocks(record, shown),
+            "folded": folded,
+            "blocks": [] if shown is None or folded else self._blocks(record, shown),
         }
+
+    def _is_near(self, step: Step | None) -> bool:
+        """Whether a step is the current one, the one it undoes, or one of their neighbours; inputs always are."""
+        now = self.run.step
+        if step is None or now is None:
+            return True
+        return abs(step.index - (now.index if now.forward is None else now.forward)) <= NEAR
 
     def _shown(self, record: TensorRecord) -> TensorRecord | None:
         """The tensor that a panel shows: the value, in backward the gradient; None where the loss has no path."""

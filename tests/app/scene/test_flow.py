@@ -78,3 +78,15 @@ def test_backward_shows_gradients():
     gradient = trace[trace.record("pattern").gradient]
     assert block["rows"][3]["cells"][1]["value"] == pytest.approx(float(gradient[3, 1]), rel=1e-6)
     assert block["rows"][3]["cells"][1]["cell"] == "pattern.grad[3,1]"
+
+
+def test_of_a_long_run_only_the_stream_the_grids_and_what_is_near_are_unfolded():
+    page = source.page("model", "one_block_one_step", "step=5", "http://localhost")
+    panels = {one["tensor"]: one for one in page.data["scene"]["panels"]}
+    assert len(panels) > flow.MANY
+    unfolded = {name for name, one in panels.items() if not one["folded"]}
+    near = {step.output for step in page.trace.steps[5 - flow.NEAR : 5 + flow.NEAR + 1]}
+    stream = {name for name, one in panels.items() if one["stream"]}
+    grids = {"scores", "scaled_scores", "masked_scores", "pattern"}
+    assert unfolded == {"tokens", "target"} | near | stream | grids
+    assert all(one["folded"] == (one["blocks"] == []) for one in panels.values())
