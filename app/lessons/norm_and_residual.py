@@ -190,7 +190,7 @@ def _measured() -> dict[str, Any]:
             "arriving": _figure(
                 [(NAMES[stack], depth[stack].arriving) for stack in STACKS],
                 "layer",
-                "gradient, as a share of the top's",
+                "share of the gradient",
             ),
             "distance": _figure([("RNN", rnn), ("attention", attention)], "words back", "share of the gradient"),
         },

@@ -21,6 +21,7 @@ from engine.trace import Index, Trace
 
 SLUG = "one_block_one_step"
 LAST = 3  # the position that the text follows
+LARGER = 0.1  # a rate that plain descent bears
 STREAM = ("after_mlp", "after_attention", "x")
 MATRIX, CELL = "W_U", (0, 0)
 PARTS = ("first_moment", "second_moment", "denominator", "updated")
@@ -160,7 +161,9 @@ def _unread(trace: Trace) -> dict[str, Any] | None:
     if row is None:
         return None
     cell = next((at for at, value in enumerate(trace["W_E"][row].tolist()) if value), 0)
-    return {"word": WORDS[row], "line": written(trace, "W_E.updated", (row, cell))}
+    update = trace.request["update"]
+    factor = single(1 - update["learning_rate"] * update["weight_decay"])
+    return {"word": WORDS[row], "factor": factor, "line": written(trace, "W_E.updated", (row, cell))}
 
 
 def _views(trace: Trace, example: Index) -> dict[str, Any]:
@@ -194,6 +197,7 @@ def _again() -> dict[str, Any]:
         "steps": STEPS,
         "rows": [{"step": step, **{rule: single(values[step]) for rule, values in found.items()}} for step in shown],
         "last": {rule: single(values[-1]) for rule, values in found.items()},
+        "larger": {"rate": LARGER, "last": single(losses("SGD", rate=LARGER)[-1])},
     }
     lines = [
         {

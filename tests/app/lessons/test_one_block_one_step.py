@@ -78,6 +78,7 @@ def test_forty_steps_are_measured(client):
     again = text()["again"]
     assert [row["AdamW"] for row in again["rows"]] == pytest.approx(list(losses("AdamW")[::5]))
     assert again["last"]["AdamW"] < 0.1 < again["last"]["SGD"]
+    assert again["larger"]["last"] < again["last"]["SGD"]
     page = parse(client.get(BASE).text)
     assert "The loss after some of the steps" in [caption.text for caption in page.all("caption")]
 
