@@ -14,6 +14,7 @@ from app import templating, wire
 from app.errors import Problem, missing
 from app.inline import cell_name
 from app.lessons import catalogue
+from app.models import describe_model
 from app.openapi import operations
 from app.page import source
 from app.page.source import Page
@@ -62,6 +63,12 @@ async def lesson(slug: str, request: Request, services: Shared) -> Response:
 async def models_list() -> Response:
     """What can be traced."""
     return HTMLResponse(_models(), headers=HEADERS)
+
+
+@router.get("/models.json")
+async def models_json() -> Response:
+    """The same as data."""
+    return Response(wire.dumps({"models": _described()}), 200, HEADERS, "application/json")
 
 
 @router.get("/models/{name}.json")
@@ -198,8 +205,12 @@ def _home(query: str) -> tuple[Page, bytes]:
 
 @functools.cache
 def _models() -> str:
-    found = [(one, source.model(one.name)) for one in models().values()]
-    return show("models.html", {"title": "Models", "here": "models", "models": found})
+    return show("models.html", {"title": "Models", "here": "models", "models": _described()})
+
+
+@functools.cache
+def _described() -> list[dict[str, Any]]:
+    return [describe_model(name, values=False) for name in models()]
 
 
 def _open(error: str) -> str:

@@ -59,16 +59,17 @@ def _linear(run: Run, step: Step, roles: dict[str, str]) -> list[Data]:
 
 def _backward(run: Run, step: Step) -> list[Data]:
     figures: list[Data] = []
-    sent = {one.tensor: one for one in step.sends}
+    sent = dict.fromkeys(one.tensor for one in step.sends)
     for operand in step.inputs:
+        if step.op == "linear" and operand.role == "bias":  # nothing that is sent depends on it
+            continue
         part = "arriving" if operand.role.startswith("arriving") else "local"
         if part == "local" and figures and figures[-1]["part"] == "arriving":
             figures.append(_sign("with"))
         figures.append(_figure(run, operand.tensor, operand.role, part))
+    figures.append({"part": "break"})
     figures.append(_sign("→"))
-    for name, one in sent.items():
-        figures.append(_figure(run, name, f"sent to {run.trace.tensors[one.to].symbol}", "sent"))
-    return figures
+    return figures + [_figure(run, name, "sent", "sent") for name in sent]
 
 
 def _update(run: Run, step: Step) -> list[Data]:

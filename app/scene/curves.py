@@ -31,7 +31,7 @@ def join(pieces: list[Curve]) -> Curve:
 
 def path(curve: Curve) -> str:
     """The `d` of an SVG path."""
-    first, *rest = (f"{x:.1f} {y:.1f}" for x, y in curve)
+    first, *rest = (f"{round(x, 1):g} {round(y, 1):g}" for x, y in curve)
     pieces = (" ".join(rest[at : at + 3]) for at in range(0, len(rest), 3))
     return f"M{first}" + "".join(f" C{piece}" for piece in pieces)
 

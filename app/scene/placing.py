@@ -32,7 +32,7 @@ class Box:
         """Centre, upper left corner and size as plain data, rounded to a tenth."""
         left, up = self.x - self.width / 2, self.y - self.height / 2
         sides = {"x": self.x, "y": self.y, "left": left, "up": up, "width": self.width, "height": self.height}
-        return {name: round(side, 1) for name, side in sides.items()}
+        return {name: int(side) if side == int(side) else round(side, 1) for name, side in sides.items()}
 
     def overlaps(self, other: Box, gap: float = 0.0) -> bool:
         return (

@@ -198,6 +198,7 @@ def test_the_matrices_of_a_backward_step_show_what_arrives_and_what_is_sent():
     drawn = figures(page("step=9&view=matrices"))
     assert drawn["hidden.preactivation.grad"]["part"] == "arriving"
     assert drawn["x"]["part"] == "local"
+    assert "hidden.bias" not in drawn
     assert cells(drawn["hidden.weight.grad@9"]) == [[6, -3], [-3, 1.5], [0, 0]]
     assert drawn["hidden.weight.grad@9"]["part"] == "sent"
 

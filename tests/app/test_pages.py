@@ -259,3 +259,14 @@ def test_json_says_where_a_number_is_not_finite(client):
     assert {"at": "results.cards[2].cells[0].value", "value": "inf"} in data["nonfinite"] or any(
         one["value"] in ("inf", "nan") for one in data["nonfinite"]
     )
+
+
+def test_every_model_says_what_it_takes_holds_and_costs_and_its_data_is_the_same(client):
+    page, data = document(client, "/models"), client.get("/models.json").json()
+    assert data["models"] == client.get("/api/v1/models").json()["models"]
+    values, _ = data_numbers(data)
+    assert exact_values(page.one("main")) - values == set()
+    tiny = page.one("li", id="tiny_network")
+    assert tiny.one("h2").one("a")["href"] == "/models/tiny_network"
+    assert {"W", "hidden.weight", "z", "hidden.preactivation"} <= set(tiny.one("table").text.split())
+    assert [number["value"] for number in tiny.one("dl").all("data")] == ["2", "1", "13", "29"]

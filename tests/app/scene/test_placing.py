@@ -26,7 +26,7 @@ def test_joined_pieces_are_walked_one_after_the_other():
 
 
 def test_a_path_is_svg_path_data():
-    assert path(across((0, 10), (100, 20))) == "M0.0 10.0 C42.0 10.0 58.0 20.0 100.0 20.0"
+    assert path(across((0, 10), (100, 20))) == "M0 10 C42 10 58 20 100 20"
 
 
 def test_a_label_alone_stands_where_it_wishes():
