@@ -20,14 +20,15 @@ MAX_BLOCKS = 8
 MANY = 24
 """With more panels than this, only inputs, grids, the stream and what is near the current step are unfolded."""
 NEAR = 3
-_PLACES = ("position", "query", "key")
+_PLACES = {"position", "query", "key", "token"}
 
 Data = dict[str, Any]
 
 
 def fits(trace: Trace) -> bool:
-    """Whether a run's forward has a tensor with an axis of tokens, queries or keys."""
-    return any(axis.name in _PLACES for step in _forward(trace) for axis in trace.tensors[step.output].axes)
+    """Whether a run's forward has tensors with an axis of tokens, queries or keys, or features without neurons."""
+    names = {axis.name for step in _forward(trace) for axis in trace.tensors[step.output].axes}
+    return bool(names & _PLACES) or ("feature" in names and "neuron" not in names)
 
 
 def of(run: Run) -> Data:
@@ -184,9 +185,12 @@ def _stream(trace: Trace) -> dict[str, str]:
 
 
 def _is_residual(trace: Trace, step: Step) -> bool:
-    shapes = [trace.tensors[one.tensor].shape for one in step.inputs]
+    """Whether a step adds two equals of the stream: vectors of features, neither of them a bias."""
+    added = [trace.tensors[one.tensor] for one in step.inputs]
     axes = trace.tensors[step.output].axes
-    return len(shapes) == 2 and shapes[0] == shapes[1] and len(axes) > 1 and axes[-2].name == "position"
+    if len(added) != 2 or added[0].shape != added[1].shape or not axes or axes[-1].name != "feature":
+        return False
+    return len(axes) > 1 or all(one.kind != "parameter" for one in added)
 
 
 def _sums(step: Step, record: TensorRecord) -> str:

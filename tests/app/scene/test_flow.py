@@ -18,9 +18,10 @@ def panel(picture, tensor):
     return next(one for one in picture["panels"] if one["tensor"] == tensor)
 
 
-def test_only_runs_with_tokens_are_drawn_so():
-    fits = {name: flow.fits(models()[name].trace({})) for name in ("tiny_network", "one_attention_head")}
-    assert fits == {"tiny_network": False, "one_attention_head": True}
+def test_runs_with_tokens_or_features_are_drawn_so():
+    names = ("tiny_network", "one_attention_head", "softmax_temperature", "norm_and_residual", "where_facts_live")
+    fits = {name: flow.fits(models()[name].trace({})) for name in names}
+    assert [name for name, drawn in fits.items() if drawn] == list(names[1:4])
     assert list(catalogue()) == ["network", "flow", "memory", "graph"]
 
 
@@ -90,3 +91,10 @@ def test_of_a_long_run_only_the_stream_the_grids_and_what_is_near_are_unfolded()
     grids = {"scores", "scaled_scores", "masked_scores", "pattern"}
     assert unfolded == {"tokens", "target"} | near | stream | grids
     assert all(one["folded"] == (one["blocks"] == []) for one in panels.values())
+
+
+def test_stream_of_vectors_without_positions_leaves_biases_out():
+    page = source.page("model", "norm_and_residual", "", "http://localhost")
+    stream = [one["tensor"] for one in page.data["scene"]["panels"] if one["stream"]]
+    makers = [page.trace.maker(name) for name in stream]
+    assert [None if step is None else step.op for step in makers] == [None, "add", "add", "add"]
