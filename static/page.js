@@ -46,8 +46,10 @@ async function follow(link) {
   }
   const url = new URL(link.getAttribute("href") ?? "", window.location.href);
   if (!(await visit(url.href))) return;
-  if (url.hash) document.querySelector(url.hash)?.scrollIntoView({ block: "start" });
+  const goal = url.hash ? document.querySelector(url.hash) : null;
+  if (goal && !goal.contains(document.activeElement)) goal.scrollIntoView({ block: "start" });
   else if (link.classList.contains("show")) showStage(link);
+  else if (document.activeElement !== document.body) document.activeElement?.scrollIntoView({ block: "nearest" });
 }
 
 /** @param {Event} event */

@@ -1,4 +1,4 @@
-"""Reads single cells of a run: value, gradient, the baseline's value where it differs, and how far the run has come."""
+"""Reads single cells of a run as pages write them: value, gradient, what the baseline has; and how far the run is."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.numbers import text
+from app.wire import cell_value
 from engine.labels import cell_label
 from engine.trace import Index, Step, Trace
 
@@ -122,7 +123,7 @@ class Readings:
             cell = self._lists[(id(trace), name)] = trace.tensors[name].value.tolist()
         for place in index:
             cell = cell[place]
-        return cell
+        return cell_value(trace.tensors[name], cell)
 
 
 def _arrivals(trace: Trace) -> dict[str, set[int]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -33,13 +31,3 @@ def test_a_choice_is_kept_through_edits_and_reloads(page: Page) -> None:
     expect(switch).to_have_accessible_name("Theme: dark")
     page.reload()
     assert page.evaluate(GROUND) == DARK
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize(
-    "query", ["", "?step=1&view=graph", "?step=8&view=matrices", "?do:hidden.activation[1]=off&cell=prediction[0]"]
-)
-def test_axe_finds_nothing_in_any_view(page: Page, axe: Any, query: str) -> None:
-    page.goto(f"{LESSON}{query}")
-    page.wait_for_timeout(200)
-    axe(page)

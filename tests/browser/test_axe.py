@@ -1,0 +1,55 @@
+"""axe-core finds nothing, on any page, in either theme, in any of the states that a page can be in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.conftest import THEMES
+from tests.browser.states import lesson_pages, plain_pages, stored_trace
+
+FIRST = "/lessons/accountable_network"
+STATES = {
+    "graph": "?step=1&view=graph",
+    "backward matrices": "?step=8&view=matrices",
+    "several examples": "?rows=3&example=1&view=matrices",
+    "switched and selected": "?do:hidden.activation[1]=off&cell=prediction[0]",
+    "edited, frozen, updating": "?hidden.weight[1,0]=0.123456&frozen=hidden.weight&step=10",
+    "proved": "?cell=hidden.weight[1,0]&of=gradient&prove=1",
+    "asked": "?predict=1",
+    "answered wrong": "?predict=1&guess=2&a1=3&a2=x",
+    "not a number": "?x[0]=1e999&lr=abc",
+}
+
+pytestmark = pytest.mark.parametrize("theme", THEMES)
+
+
+def test_every_page_as_it_opens(page: Page, server: str, axe: Callable[[Page], None]) -> None:
+    for path in [*plain_pages(), *lesson_pages(), "/models/tiny_network", stored_trace(server, FIRST)]:
+        page.goto(path)
+        axe(page)
+
+
+@pytest.mark.parametrize("state", STATES.values(), ids=STATES)
+def test_a_lesson_in_its_states(
+    page: Page, axe: Callable[[Page], None], state: str, expected_errors: list[str]
+) -> None:
+    expected_errors.append("status 422")
+    page.goto(FIRST + state)
+    axe(page)
+
+
+def test_what_opens(page: Page, axe: Callable[[Page], None]) -> None:
+    page.goto(f"{FIRST}?hidden.weight[1,0]=0.25")
+    page.evaluate("() => { for (const one of document.querySelectorAll('details')) one.open = true; }")
+    axe(page)
+    page.keyboard.press("?")
+    axe(page)
+
+
+def test_a_page_that_is_not_there(page: Page, axe: Callable[[Page], None], expected_errors: list[str]) -> None:
+    expected_errors.append("status 404")
+    page.goto("/lessons/nothing")
+    axe(page)
