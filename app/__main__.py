@@ -35,11 +35,14 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.app.state.ready = False
-        self.app.state.services.lane.stop("the server is stopping")
+        services = self.app.state.services
+        services.runs.stop("the server is stopping")
+        services.lane.stop("the server is stopping")
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list | None = None) -> None:
         await super().startup(sockets)
+        self.app.state.services.runs.lane.warm_up()
         gc.collect()
         gc.freeze()
         gc.set_threshold(COLLECT_EVERY, 10, 10)

@@ -120,6 +120,48 @@ class TrainLine(Answer):
     type: Literal["open", "progress", "done", "error"]
 
 
+class RunAnswer(Answer):
+    """A training run. `last` is the latest point of its curve; `note` says why it is in its state, where it is not
+    plain; `parent` and `fork_step` where it branched off.
+    """
+
+    id: str
+    model: str
+    state: Literal["running", "paused", "done", "cancelled", "failed"]
+    note: str
+    steps: int
+    step: int
+    last: dict[str, Any] | None
+    request: dict[str, Any]
+    recipe: dict[str, Any]
+    parent: str | None
+    fork_step: int | None
+    created: float
+    updated: float
+    links: dict[str, str]
+
+
+class RunList(Answer):
+    """The newest first."""
+
+    runs: list[RunAnswer]
+
+
+class RunProgress(Answer):
+    """The curve: a point holds step, loss and what else the model's loop measures."""
+
+    run: RunAnswer
+    points: list[dict[str, Any]]
+
+
+class RunParameters(Answer):
+    """Of the run's last checkpoint, at most a second old; each tensor has dtype, shape and data (or bdata)."""
+
+    run: str
+    step: int
+    tensors: dict[str, dict[str, Any]]
+
+
 class InputField(Answer):
     """`size` numbers a row, at most `rows` rows, each number at most `limit` in size and not under `least`.
 

@@ -18,6 +18,7 @@ from starlette.responses import Response
 from engine.errors import InputError
 
 MEDIA_TYPE = "application/problem+json"
+RETRY = {"retry-after": "1"}
 _SHOWN_CHARACTERS = 80
 _EXPECTED_CHARACTERS = 2000
 
@@ -64,6 +65,11 @@ def missing(what: str, got: str, known: Iterable[str] = ()) -> Problem:
     listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
     expected = f"be one of {listed}" if names else "exist"
     return Problem(404, *_one(what, expected, shown(got)))
+
+
+def conflict(what: str, expected: str, got: str) -> Problem:
+    """409 for what is not in a state that allows it."""
+    return Problem(409, *_one(what, expected, got))
 
 
 def shown(value: Any) -> str:

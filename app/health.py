@@ -29,7 +29,9 @@ async def readyz(request: Request) -> Response:
 @router.get("/metrics")
 async def metrics_page(services: Shared) -> Response:
     """Prometheus' text form."""
-    text = services.counters.text(lane_jobs=services.lane.busy, stored_traces=len(services.store))
+    text = services.counters.text(
+        lane_jobs=services.lane.busy, training_runs=services.runs.lane.busy, stored_traces=len(services.store)
+    )
     return Response(text, media_type=metrics.MEDIA_TYPE, headers=_NO_STORE)
 
 

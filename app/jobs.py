@@ -16,7 +16,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, Protocol, TypeVar
 
 T = TypeVar("T")
-RETRY_AFTER_SECONDS = 1
 SHORT_FLOPS = 10_000_000  # some milliseconds of one core
 
 

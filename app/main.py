@@ -6,6 +6,7 @@ A module may also have `error_page(request, problem) -> Response | None`, which 
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import importlib
@@ -22,9 +23,12 @@ from starlette.middleware.gzip import GZipMiddleware
 import app as package
 from app import errors, openapi
 from app.assets import STATIC, Static
+from app.heavy_lane import HeavyLane
 from app.jobs import Job, LightLane
 from app.limits import BodyLimit, HeadAsGet, SecurityHeaders, TrustedHosts, UnexpectedErrors
 from app.metrics import Counters, Metrics
+from app.run_store import RunStore
+from app.runs import Runs
 from app.services import Services, recompute
 from app.settings import Settings, from_environment
 from app.store import LocalStore
@@ -79,7 +83,15 @@ def _services(settings: Settings) -> Services:
         disk_bytes=settings.disk_bytes,
         recompute=recompute,
     )
-    return Services(settings, lane, store, Counters())
+    runs = Runs(
+        RunStore(settings.runs_url),
+        HeavyLane(workers=settings.heavy_workers),
+        Path(settings.data_dir),
+        cpu_seconds=settings.heavy_cpu_seconds,
+        memory_bytes=settings.heavy_memory_bytes,
+        kept=settings.kept_runs,
+    )
+    return Services(settings, lane, store, Counters(), runs)
 
 
 def _add_middleware(app: FastAPI, settings: Settings) -> None:
@@ -112,8 +124,10 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     for module in modules():
         if warm_up := getattr(module, "warm_up", None):
             await services.lane.run(functools.partial(_warm, warm_up))
+    await asyncio.to_thread(services.runs.recover)
     app.state.ready = True
     yield
     app.state.ready = False
+    services.runs.close()
     services.lane.close()
     services.store.close()

@@ -9,7 +9,7 @@ from fastapi.openapi.utils import get_openapi
 
 from app import examples
 from app.answer_schemas import ProblemAnswer
-from app.errors import MEDIA_TYPE, Problem
+from app.errors import MEDIA_TYPE, Problem, conflict
 
 TITLE = "Longhand"
 VERSION = "1"
@@ -28,6 +28,7 @@ are `application/problem+json` and say what was expected and what came.
 _TAGS = [
     {"name": "models", "description": "What can be run, and running it."},
     {"name": "traces", "description": "What a run was, and questions about it."},
+    {"name": "runs", "description": "Training that goes on by itself: watched, paused, gone on with, branched."},
     {"name": "lessons", "description": "The course as data."},
 ]
 _PROBLEM = "Problem"
@@ -103,6 +104,8 @@ def _complete(path: str, operation: dict[str, Any]) -> None:
         statuses |= _NAMED
     if has_body:
         statuses |= _WITH_BODY
+    if refused := operation["responses"].get("409"):
+        statuses["409"] = refused["description"]
     for status, meaning in statuses.items():
         operation["responses"][status] = {"description": meaning, "content": {MEDIA_TYPE: _problem_content(status)}}
 
@@ -118,6 +121,7 @@ def _example(status: int, detail: str, *errors: dict[str, str]) -> dict[str, Any
 _EXAMPLES = {
     "400": _example(400, "body must be JSON; got unexpected end of data: line 1 column 2 (char 1)"),
     "404": _example(404, "model must be one of tiny_network; got 'gpt'"),
+    "409": conflict("run", "be paused to be gone on with", "done").data(),
     "413": _example(413, "body must have at most 1048576 bytes; got 52428800 bytes"),
     "415": _example(415, "Content-Type must be application/json; got 'text/plain'"),
     "422": _example(

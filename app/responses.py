@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from app.answer_schemas import TensorValues
 from app.streams import MEDIA_TYPES
 
 Responses = dict[int | str, dict[str, Any]]
+CONFLICT: Responses = {409: {"description": "The run is in another state."}}
 NOT_MODIFIED: Responses = {304: {"description": "What the client has is still right."}}
 
 
@@ -29,23 +29,22 @@ def _lines(model: type[BaseModel]) -> dict[str, Any]:
     return {kind: {"schema": model.model_json_schema()} for kind in MEDIA_TYPES}
 
 
-def created(model: type[BaseModel]) -> Responses:
-    return {201: {"model": model, "description": "The opened trace."}}
+def created(model: type[BaseModel], description: str) -> Responses:
+    return {201: {"model": model, "description": description}}
+
+
+def accepted(model: type[BaseModel], description: str) -> Responses:
+    return {202: {"model": model, "description": description}}
 
 
 def binary(media_type: str, description: str) -> Responses:
     return {200: {"description": description, "content": {media_type: {"schema": _BYTES}}}}
 
 
-def tensor() -> Responses:
-    """JSON for json and b64, bytes for raw and npy."""
-    return {
-        200: {
-            "model": TensorValues,
-            "description": "The values.",
-            "content": {"application/octet-stream": {"schema": _BYTES}},
-        }
-    }
+def json_or_bytes(model: type[BaseModel], description: str) -> Responses:
+    """By the encoding that is asked for."""
+    content = {"application/octet-stream": {"schema": _BYTES}}
+    return {200: {"model": model, "description": description, "content": content}}
 
 
 def upload(media_type: str) -> dict[str, Any]:

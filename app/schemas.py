@@ -17,7 +17,7 @@ MAX_EDITS = 4096
 MAX_INTERVENTIONS = 256
 MAX_FROZEN = 4096
 MAX_RANK = 8
-MAX_TRAINING_STEPS = 2000
+MAX_TRAINING_STEPS = 100_000
 MAX_TERMS = 4096
 MAX_PATHS = 4096
 
@@ -35,6 +35,10 @@ Identifier = Annotated[str, Field(min_length=1, max_length=100)]
 Place = Annotated[int, Field(strict=True, ge=0, le=2**31 - 1)]
 Index = Annotated[list[Place | None], Field(max_length=MAX_RANK)]
 Cell = Annotated[list[Place], Field(max_length=MAX_RANK)]
+
+
+Steps = Annotated[int, Field(strict=True, ge=1, le=MAX_TRAINING_STEPS)]
+Recipe = Annotated[dict[Name, Scalar], Field(max_length=16)]
 
 
 class Strict(BaseModel):
@@ -135,7 +139,10 @@ class TraceRequest(RunRequest):
 
 
 class TrainRequest(RunRequest):
-    """Gradient descent from the edited parameters: `update` (by default rate 0.1, nothing frozen), `steps` times."""
+    """Gradient descent from the edited parameters: `update` (by default rate 0.1, nothing frozen), `steps` times.
+
+    recipe: what a model's own loop takes besides. background: answer at once; the run goes on by itself.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -145,7 +152,30 @@ class TrainRequest(RunRequest):
         }
     )
 
-    steps: Annotated[int, Field(strict=True, ge=1, le=MAX_TRAINING_STEPS)] = 100
+    steps: Steps = 100
+    recipe: Recipe = {}
+    background: bool = False
+
+
+class ResumeRequest(Strict):
+    """How many steps to go before the run pauses again; by default to its end."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"steps": 1}, {}]})
+
+    steps: Steps | None = None
+
+
+class ForkRequest(Strict):
+    """The step to branch off at, and what is different from there on; what is left out stays as it was."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"step": 10, "update": {"rule": "sgd", "learning_rate": 0.02}}]}
+    )
+
+    step: Annotated[int, Field(strict=True, ge=0, le=MAX_TRAINING_STEPS)]
+    steps: Steps | None = None
+    update: Update | None = None
+    recipe: Recipe = {}
 
 
 class CellRequest(Strict):
@@ -200,6 +230,6 @@ class CheckRequest(Strict):
     seed: Annotated[int, Field(strict=True, ge=0, le=2**31 - 1)] = 0
 
 
-def as_request(body: RunRequest) -> dict[str, Any]:
+def as_request(body: RunRequest | ForkRequest) -> dict[str, Any]:
     """The request as the engine takes it: what was given, without what only the service reads."""
-    return body.model_dump(exclude_unset=True, exclude={"stream", "steps"})
+    return body.model_dump(exclude_unset=True, exclude={"stream", "steps", "recipe", "background"})

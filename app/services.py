@@ -8,9 +8,10 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 
-from app.errors import Problem, missing
-from app.jobs import RETRY_AFTER_SECONDS, Cancelled, Job, JobRunner, LaneFull, TooLarge
+from app.errors import RETRY, Problem, missing
+from app.jobs import Cancelled, Job, JobRunner, LaneFull, TooLarge
 from app.metrics import Counters
+from app.runs import Runs
 from app.settings import Settings
 from app.store import TraceStore
 from engine.errors import RunError
@@ -23,12 +24,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Services:
-    """At `app.state.services`; routes take it as an argument `services: Shared`."""
+    """At `app.state.services`; `lane` is for what is short, `runs` has processes of its own.
+
+    Routes take it as an argument `services: Shared`.
+    """
 
     settings: Settings
     lane: JobRunner
     store: TraceStore
     counters: Counters
+    runs: Runs
 
 
 async def services_of(request: Request) -> Services:
@@ -78,9 +83,9 @@ async def run(services: Services, work: Callable[[Job], T], *, estimate_flops: i
 def as_problem(error: Exception) -> Problem:
     """How the lane's and the engine's refusals are answered."""
     if isinstance(error, LaneFull):
-        return Problem(503, "every place in the queue is taken; try again", headers=_RETRY)
+        return Problem(503, "every place in the queue is taken; try again", headers=RETRY)
     if isinstance(error, Cancelled):
-        return Problem(503, f"the run was stopped: {error}", headers=_RETRY)
+        return Problem(503, f"the run was stopped: {error}", headers=RETRY)
     if isinstance(error, TooLarge):
         expected = f"need at most {error.limit_flops:,} floating-point operations"
         got = f"about {error.estimate_flops:,}"
@@ -108,6 +113,3 @@ def parameter_count(model: Model) -> int:
 
 def _nested(value: list[Any]) -> bool:
     return bool(value) and isinstance(value[0], list)
-
-
-_RETRY = {"retry-after": str(RETRY_AFTER_SECONDS)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 ALWAYS_ALLOWED_HOSTS = ("localhost", "127.0.0.1", "[::1]", "testserver")
@@ -33,6 +34,18 @@ class Settings:
     light_flops: int = _variable(
         "LONGHAND_LIGHT_FLOPS", 10**9, "largest estimate of one job, in floating-point operations"
     )
+    heavy_workers: int = _variable("LONGHAND_HEAVY_WORKERS", 2, "processes that train, one run each; beyond that 503")
+    heavy_flops: int = _variable(
+        "LONGHAND_HEAVY_FLOPS", 10**13, "largest estimate of one training run, in floating-point operations"
+    )
+    heavy_cpu_seconds: int = _variable(
+        "LONGHAND_HEAVY_CPU_SECONDS", 600, "CPU time of one training run, from its start or resumption"
+    )
+    heavy_memory_bytes: int = _variable("LONGHAND_HEAVY_MEMORY_BYTES", 2**31, "memory of one process that trains")
+    database_url: str = _variable(
+        "LONGHAND_DATABASE_URL", "", "SQLAlchemy URL of the training runs; empty is SQLite in the data folder"
+    )
+    kept_runs: int = _variable("LONGHAND_KEPT_RUNS", 200, "training runs kept; the oldest go first")
     memory_bytes: int = _variable("LONGHAND_MEMORY_BYTES", 2**27, "traces kept in memory")
     disk_bytes: int = _variable("LONGHAND_DISK_BYTES", 2**30, "files kept in the data folder; the oldest go first")
     log_level: str = _variable("LONGHAND_LOG_LEVEL", "info", "critical, error, warning, info or debug")
@@ -45,6 +58,11 @@ class Settings:
             raise ValueError(f"PORT must be at most 65535; got {self.port}")
         if self.log_level not in _LOG_LEVELS:
             raise ValueError(f"LONGHAND_LOG_LEVEL must be one of {', '.join(_LOG_LEVELS)}; got {self.log_level!r}")
+
+    @property
+    def runs_url(self) -> str:
+        """The database of the training runs."""
+        return self.database_url or f"sqlite:///{Path(self.data_dir).resolve() / 'runs.sqlite'}"
 
     @property
     def hosts(self) -> frozenset[str]:
@@ -82,6 +100,11 @@ _LEAST = {
     "light_threads": 1,
     "light_queue": 0,
     "light_flops": 1,
+    "heavy_workers": 1,
+    "heavy_flops": 1,
+    "heavy_cpu_seconds": 1,
+    "heavy_memory_bytes": 2**29,
+    "kept_runs": 0,
     "memory_bytes": 0,
     "disk_bytes": 0,
 }

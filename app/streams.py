@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from fastapi import Depends, Request
 from starlette.responses import Response, StreamingResponse
 
 from app.errors import Problem, from_input_error
-from app.jobs import Cancelled, Job, LaneFull, Stream, TooLarge
+from app.jobs import Cancelled, Job, LaneFull, TooLarge
 from app.services import Services, Shared, as_problem
 from app.wire import line
 from engine.errors import InputError, RunError
@@ -18,13 +18,23 @@ MEDIA_TYPES = ("application/jsonl", "application/x-ndjson")  # the same lines un
 Work = Callable[[Job, Callable[[dict[str, Any]], None]], None]
 
 
+class Lines(Protocol):
+    """Lines in order, each sent as it comes."""
+
+    def __aiter__(self) -> AsyncIterator[dict[str, Any]]:
+        """Raises, at the end, what ended them early."""
+
+    def cancel(self, reason: str = "cancelled") -> None:
+        """Nobody reads on."""
+
+
 class Streams:
     """The streams of one request. Leaving the request, however it ends, stops their workers at their next step."""
 
     def __init__(self, services: Services, media_type: str) -> None:
         self._services = services
         self._media_type = media_type
-        self._open: list[Stream[dict[str, Any]]] = []
+        self._open: list[Lines] = []
 
     async def respond(self, work: Work, *, estimate_flops: int = 0) -> Response:
         """Runs work(job, emit), where emit sends one line.
@@ -35,6 +45,10 @@ class Streams:
             stream = self._services.lane.stream(work, estimate_flops=estimate_flops)
         except (LaneFull, TooLarge) as error:
             raise as_problem(error) from error
+        return await self.send(stream)
+
+    async def send(self, stream: Lines) -> Response:
+        """Sends lines that something else makes. Raises as `respond` does."""
         self._open.append(stream)
         self._services.counters.stream_opened()
         lines = aiter(stream)
@@ -78,6 +92,8 @@ async def _bytes(first: dict[str, Any], rest: AsyncIterator[dict[str, Any]]) -> 
             yield line(item)
     except InputError as error:
         yield _error_line(from_input_error(error))
+    except Problem as problem:
+        yield _error_line(problem)
     except (Cancelled, RunError) as error:
         yield _error_line(as_problem(error))
     except Exception:

@@ -50,7 +50,7 @@ async def get_trace(trace_id: TraceId, request: Request, services: Shared) -> Re
     "/traces/{trace_id}/tensors/{name:path}",
     operation_id="get_tensor",
     summary="One tensor, or a slice of it",
-    responses=responses.tensor() | responses.NOT_MODIFIED,
+    responses=responses.json_or_bytes(answers.TensorValues, "The values.") | responses.NOT_MODIFIED,
 )
 async def get_tensor(
     trace_id: TraceId,
@@ -116,7 +116,7 @@ async def get_trace_file(trace_id: TraceId, request: Request, services: Shared) 
     status_code=201,
     operation_id="open_trace_file",
     summary="Open a trace file",
-    responses=responses.created(answers.TraceAnswer),
+    responses=responses.created(answers.TraceAnswer, "The opened trace."),
     openapi_extra=responses.upload(TRACE_FILE),
 )
 async def open_trace_file(request: Request, services: Shared) -> Response:

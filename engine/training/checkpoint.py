@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
@@ -19,7 +20,7 @@ _TENSOR = "tensor"
 def save(state: Mapping[str, Any], path: Path) -> None:
     """Writes the file whole or not at all: a process that is killed meanwhile leaves no half of one.
 
-    state: dicts of tensors, numbers, text, lists and dicts, keyed by text.
+    state: dicts of tensors, arrays (read back as tensors), numbers, text, lists and dicts, keyed by text.
     """
     tensors: dict[str, torch.Tensor] = {}
     tree = _taken_apart(state, (), tensors)
@@ -54,6 +55,8 @@ def tensor_file(tensors: Mapping[str, torch.Tensor]) -> bytes:
 
 def _taken_apart(part: Any, at: tuple[str, ...], tensors: dict[str, torch.Tensor]) -> Any:
     """Plain data in which {"tensor": name} stands for each tensor; dicts are wrapped so that none looks like that."""
+    if isinstance(part, np.ndarray):
+        part = torch.from_numpy(part)
     if isinstance(part, torch.Tensor):
         name = ".".join(at)
         name = name if name not in tensors else f"{name}#{len(tensors)}"

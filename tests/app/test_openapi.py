@@ -31,6 +31,14 @@ ROUTES = {
     ("get", "/api/v1/models/{model}"),
     ("post", "/api/v1/models/{model}/trace"),
     ("post", "/api/v1/models/{model}/train"),
+    ("get", "/api/v1/runs"),
+    ("get", "/api/v1/runs/{run_id}"),
+    ("get", "/api/v1/runs/{run_id}/progress"),
+    ("get", "/api/v1/runs/{run_id}/parameters"),
+    ("post", "/api/v1/runs/{run_id}/pause"),
+    ("post", "/api/v1/runs/{run_id}/resume"),
+    ("post", "/api/v1/runs/{run_id}/cancel"),
+    ("post", "/api/v1/runs/{run_id}/fork"),
     ("get", "/api/v1/traces/{trace_id}"),
     ("get", "/api/v1/traces/{trace_id}/tensors/{name}"),
     ("get", "/api/v1/traces/{trace_id}/file"),
@@ -69,7 +77,9 @@ def test_every_answer_is_one_that_the_description_names(
 ) -> None:
     operation = described[path][method]
     trace = session.post("http://127.0.0.1/api/v1/models/tiny_network/trace", json={}).json()
+    run = session.post("http://127.0.0.1/api/v1/models/tiny_network/train", json={"steps": 20, "background": True})
     real = {
+        "run_id": run.json()["id"],
         "model": "tiny_network",
         "trace_id": trace["id"],
         "name": "hidden.weight.grad",

@@ -187,7 +187,7 @@ def test_browsers_outside_the_api_get_the_error_page(tmp_path: Path) -> None:
 
 
 def test_a_run_above_the_bound_is_refused_with_number_and_limit(tmp_path: Path) -> None:
-    client = TestClient(create_app(Settings(data_dir=str(tmp_path), light_flops=10_000)), base_url="http://127.0.0.1")
+    client = TestClient(create_app(Settings(data_dir=str(tmp_path), heavy_flops=10_000)), base_url="http://127.0.0.1")
     response = client.post("/api/v1/models/tiny_network/train", json={"steps": 1000})
     assert response.status_code == 422
     assert response.json()["detail"] == "the run must need at most 10,000 floating-point operations; got about 78,000"
