@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import itertools
 import json
@@ -21,10 +22,11 @@ TRACE = "/api/v1/models/tiny_network/trace"
 REQUESTS = 400
 CONNECTIONS = 4
 WARM_UP = 30
+VISITORS = 2
 
 
 def measure() -> Iterator[Row]:
-    """POST to JSON, requests a second, and the first line of a stream, on the 2-3-1 network."""
+    """POST to JSON, requests a second, the first line of a stream, and pages while others train: the 2-3-1 network."""
     with tempfile.TemporaryDirectory() as folder, running_site(Path(folder)) as address:
         host = address.removeprefix("http://")
         fresh = itertools.count()
@@ -39,6 +41,17 @@ def measure() -> Iterator[Row]:
         yield Row("2-3-1: new traces", rate, "requests/s", at_least=300, detail=detail)
         first_ms, last_ms = _stream_ms(host, fresh)
         yield Row("2-3-1: first line of a stream", first_ms, "ms", at_most=50, detail=f"last line {last_ms:.3g} ms")
+        with _training(host, VISITORS):
+            meanwhile_ms = _times_ms(host, REQUESTS, fresh)
+        detail = f"without them {_slowest_ms(times_ms):.3g} ms; medians {statistics.median(meanwhile_ms):.3g} ms"
+        detail += f" and {statistics.median(times_ms):.3g} ms"
+        what = f"2-3-1: POST to JSON, 99 of 100, {VISITORS} runs training"
+        yield Row(what, _slowest_ms(meanwhile_ms), "ms", at_most=50, detail=detail)
+
+
+def _slowest_ms(times_ms: list[float]) -> float:
+    """99 of 100 are within it."""
+    return statistics.quantiles(times_ms, n=100)[-1]
 
 
 def _body(number: int, **more: object) -> bytes:
@@ -74,6 +87,27 @@ def _requests_per_s(host: str, fresh: Iterator[int]) -> float:
         shares = [list(itertools.islice(fresh, REQUESTS)) for _ in range(CONNECTIONS)]
         done = sum(len(times) for times in pool.map(lambda share: _times_ms(host, len(share), iter(share)), shares))
     return done / (time.perf_counter() - start)
+
+
+@contextlib.contextmanager
+def _training(host: str, count: int) -> Iterator[None]:
+    """`count` runs that train meanwhile, each watched. Raises RuntimeError if one has ended before the block has."""
+    connections = [http.client.HTTPConnection(host) for _ in range(count)]
+    body = json.dumps({"steps": 100_000, "update": {"learning_rate": 1e-6}, "background": True})
+    links = []
+    for connection in connections:
+        connection.request("POST", TRACE.replace("/trace", "/train"), body, {"Content-Type": "application/json"})
+        links.append(json.loads(connection.getresponse().read())["links"])
+        connection.request("GET", links[-1]["progress"], headers={"Accept": "application/jsonl"})
+    yield
+    asking = http.client.HTTPConnection(host)
+    for link in links:
+        asking.request("POST", link["cancel"])
+        if (status := asking.getresponse()).status != 200:
+            raise RuntimeError(f"expected a run that trains; got {status.read()[:400]!r}")
+        status.read()
+    for connection in (asking, *connections):
+        connection.close()
 
 
 def _stream_ms(host: str, fresh: Iterator[int]) -> tuple[float, float]:
