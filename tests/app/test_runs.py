@@ -1,38 +1,19 @@
-"""Training runs in real processes: left and gone on with to the bit, killed, branched, and nothing left behind."""
+"""Training runs in real processes: left and gone on with to the bit, branched, stopped, bounded."""
 
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 from app.errors import Problem
-from app.heavy_lane import HeavyLane
 from app.jobs import LaneFull
-from app.live_run import LiveRun
-from app.run_store import CANCELLED, DONE, FAILED, PAUSED, RUNNING, RunStore
+from app.run_store import CANCELLED, DONE, FAILED, PAUSED
 from app.runs import MOST_CHECKPOINTS, Runs
 from engine.errors import InputError
-
-ROOT = Path(__file__).parents[2]
-LONG = 100_000
-SLOW = {"update": {"rule": "sgd", "learning_rate": 1e-6}}
-
-
-def opened(folder: Path, **limits: int) -> Runs:
-    """The runs of one data folder, as a server that starts has them."""
-    given = {"cpu_seconds": 600, "memory_bytes": 2**31, "kept": 100, **limits}
-    runs = Runs(RunStore(f"sqlite:///{folder / 'runs.sqlite'}"), HeavyLane(workers=1), folder, **given)
-    runs.recover()
-    return runs
+from tests.app.training_runs import SLOW, assert_same, losses, opened, parameters, start, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -40,37 +21,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
     one = opened(tmp_path_factory.mktemp("data"))
     yield one
     one.close()
-
-
-def start(runs: Runs, steps: int = LONG, **request: Any) -> LiveRun:
-    return runs.start("tiny_network", {**SLOW, **request}, steps=steps, recipe={})
-
-
-def wait_for(condition: Callable[[], object], seconds: float = 30) -> float:
-    """Seconds until the condition holds; fails the test after `seconds`."""
-    started = time.monotonic()
-    while not condition():
-        assert time.monotonic() - started < seconds, "waited too long"
-        time.sleep(0.005)
-    return time.monotonic() - started
-
-
-def losses(runs: Runs, run_id: str) -> list[float]:
-    kept = runs.checkpoint(run_id)
-    assert kept is not None
-    return kept["losses"].tolist()
-
-
-def parameters(runs: Runs, run_id: str) -> dict[str, np.ndarray]:
-    kept = runs.checkpoint(run_id)
-    assert kept is not None
-    return {name: value.numpy() for name, value in kept["state"]["parameters"].items()}
-
-
-def assert_same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> None:
-    assert one.keys() == other.keys()
-    for name, value in one.items():
-        assert np.array_equal(value, other[name]), name
 
 
 def test_a_run_ends_with_its_curve_and_its_losses(runs: Runs) -> None:
@@ -176,87 +126,6 @@ def test_only_what_is_in_a_state_for_it_is_changed(runs: Runs) -> None:
         assert caught.value.status == 409
     with pytest.raises(Problem, match="run must exist; got 'none'"):
         runs.find("none")
-
-
-def memory_bytes(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc")
-def test_twenty_started_and_cancelled_leave_no_process_and_no_memory_behind(runs: Runs) -> None:
-    def started_and_cancelled() -> int:
-        live = start(runs)
-        pid = live.worker.pid
-        began = time.monotonic()
-        runs.cancel(live.run.id)
-        assert time.monotonic() - began < 1
-        assert runs.lane.busy == 0
-        return pid
-
-    pid = started_and_cancelled()
-    before = memory_bytes(pid)
-    assert {started_and_cancelled() for _ in range(20)} == {pid}
-    assert memory_bytes(pid) - before < 2**24
-    assert runs._live == {}
-
-
-def test_a_worker_that_does_not_obey_is_killed_within_a_second(runs: Runs) -> None:
-    live = start(runs)
-    wait_for(lambda: live.saved)
-    pid = live.worker.pid
-    os.kill(pid, signal.SIGSTOP)
-    began = time.monotonic()
-    run = runs.cancel(live.run.id)
-    assert time.monotonic() - began < 1.2
-    assert (run.state, runs.lane.busy) == (CANCELLED, 0)
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
-
-
-def test_a_killed_worker_loses_at_most_a_second_and_says_so(runs: Runs) -> None:
-    live = start(runs)
-    wait_for(lambda: live.saved)
-    wait_for(lambda: live.points[-1]["step"] > runs.store.find(live.run.id).step + 5)  # type: ignore[union-attr]
-    os.kill(live.worker.pid, signal.SIGKILL)
-    assert live.ended.wait(5)
-    run = runs.find(live.run.id)
-    assert run.state == PAUSED
-    assert run.note == "its process ended without warning (signal 9); what came after the last checkpoint is lost"
-    assert runs.points(run.id)[-1]["step"] == run.step == len(losses(runs, run.id)) - 1
-    assert runs.resume(run.id).state == RUNNING
-    wait_for(lambda: runs.find(run.id).step > run.step)
-    runs.cancel(run.id)
-
-
-SERVER = """
-import sys, time
-from pathlib import Path
-from tests.app.test_runs import opened, start
-runs = opened(Path(sys.argv[1]))
-live = start(runs)
-while not (runs.store.find(live.run.id).step and len(live.points) > live.saved):
-    time.sleep(0.005)
-print(live.run.id, live.worker.pid, live.points[-1]["step"], flush=True)
-time.sleep(60)
-"""
-
-
-def test_a_killed_server_loses_at_most_a_second_says_so_and_leaves_no_process(tmp_path: Path) -> None:
-    server = [sys.executable, "-c", SERVER, str(tmp_path)]
-    with subprocess.Popen(server, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        run_id, pid, _ = process.stdout.readline().split()
-        process.kill()
-    wait_for(lambda: not Path(f"/proc/{pid}").exists())
-    runs = opened(tmp_path)
-    run = runs.find(run_id)
-    assert (run.state, run.step > 0) == (PAUSED, True)
-    assert run.note == "the server ended without warning; what came after the last checkpoint is lost"
-    assert runs.points(run_id)[-1]["step"] == run.step == len(losses(runs, run_id)) - 1
-    runs.resume(run_id, steps=3)
-    wait_for(lambda: runs.live(run_id) is None)
-    assert len(losses(runs, run_id)) == run.step + 4
-    runs.close()
 
 
 def test_runs_pause_when_the_server_stops_and_go_on_after_its_next_start(tmp_path: Path) -> None:
