@@ -10,7 +10,7 @@ from app.wire import cell_value
 
 
 def edits(run: Run) -> list[Data]:
-    """{field, label, sign, before, after, undo} in the order of links, one for each thing changed.
+    """{place, field, label, sign, before, after, undo} in the order of links, one for each thing changed.
 
     before and after are numbers or words; before is None where there is nothing to compare with.
     """
@@ -33,7 +33,7 @@ def edits(run: Run) -> list[Data]:
         undo = state.link(lr=None)
         found.append(_edit("lr", "learning rate", space.learning_rate, state.learning_rate, undo))
     found += _frozen(run)
-    return found
+    return [edit | {"place": place} for place, edit in enumerate(found, 1)]
 
 
 def limits(run: Run) -> Data:

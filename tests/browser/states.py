@@ -74,7 +74,7 @@ def runs(data: Data) -> dict[str, str]:
     """The runs worth seeing of a page: each as the part of a query that asks for it."""
     forms = data["forms"]
     fields = [field for group in forms["groups"] for row in group["rows"] for field in row]
-    edited = "&".join(f"{field['name']}={field['number'] + 0.37:g}" for field in fields[::3])
+    edited = "&".join(f"{field['name']}={_other(field, 0.37)}" for field in fields[::3])
     found = {"unedited": "", "edited": edited}
     if forms["switches"]:
         units = forms["switches"][-1]["units"]
@@ -83,15 +83,22 @@ def runs(data: Data) -> dict[str, str]:
             for unit, kind, by in zip(units, ("off", "scale", "add"), ("", "0.7", "0.3"), strict=False)
         )
     if forms["rows"]["most"] >= 3:
-        found["batch"] = f"rows=3&example=1&{fields[-1]['name'].replace('[0]', '[1]')}=2.6"
+        found["batch"] = f"rows=3&example=1&{fields[-1]['name'].replace('[0]', '[1]')}={_other(fields[-1], -1.4)}"
     for option in forms["options"]:
         other = next((one["value"] for one in option["values"] if one["value"] != option["chosen"]), None)
         if other is not None:
             found[f"{option['name']} {other}"] = f"{option['name']}={other}&lr=0.03"
     frozen = forms["update"]["frozen"]
     if len(frozen) > 1:
-        found["frozen"] = f"frozen={frozen[0]['name']}&frozen={frozen[-1]['cells'][0]['name']}&lr=0.07"
+        last = (frozen[-1]["cells"] or [frozen[-1]])[0]
+        found["frozen"] = f"frozen={frozen[0]['name']}&frozen={last['name']}&lr=0.07"
     return found
+
+
+def _other(field: Mapping[str, Any], more: float) -> str:
+    """Another value of a field: the next of its words, else a number with more digits."""
+    words = field["choices"]
+    return str(words[(int(field["number"]) + 1) % len(words)]) if words else f"{field['number'] + more:g}"
 
 
 def steps_by_phase(data: Data) -> list[int]:

@@ -73,7 +73,7 @@ def test_a_chart_of_earlier_numbers_is_dimmed_until_it_is_seen_and_drawn_again(p
     figure = page.locator(FIGURE).first
     numbers = "(f) => JSON.stringify(f.data.map((trace) => [trace.x, trace.z]))"
     before = figure.evaluate(numbers)
-    page.fill('#forms input[name="x[0]"]', "1")
+    page.fill('#forms input:not([type=hidden])[name="x[0]"]', "1")
     expect(page.locator('[data-result="prediction"] dd .n').first).not_to_have_text("5.5")
     opacity, now = figure.evaluate(f"(f) => [getComputedStyle(f).opacity, ({numbers})(f)]")
     assert float(opacity) < 1 or now != before

@@ -50,7 +50,7 @@ def settled(page: Page) -> None:
 def write(page: Page, values: dict[str, float]) -> None:
     """Types into fields, one after the other."""
     for name, value in values.items():
-        page.fill(f'#forms input[name="{name}"]', f"{value:g}")
+        page.fill(f'#forms input:not([type=hidden])[name="{name}"]', f"{value:g}")
         settled(page)
 
 
@@ -214,7 +214,7 @@ def test_moving_one_weight_alone_lowers_the_loss(lesson: Page, tiny: dict[str, A
     assert tensor(lesson, "readout.weight.updated")[0] == pytest.approx(worked["v1"])
     assert tensor(lesson, "readout.weight.updated")[1:] == flat(tiny["parameters"]["readout.weight"])[1:]
     assert result(lesson, "after_update") == close(worked["loss"])
-    expect(lesson.locator(".results ~ .warn")).to_have_count(0)
+    expect(lesson.locator("#results .rises")).to_have_count(0)
     # The prediction after it: the moved weight typed in.
     write(lesson, {"readout.weight[0,0]": worked["v1"]})
     assert result(lesson, "prediction") == close(worked["prediction"])
@@ -227,7 +227,9 @@ def test_moving_all_thirteen_overshoots(lesson: Page, tiny: dict[str, Any]) -> N
     for name in PARAMETERS:
         assert tensor(lesson, f"{name}.updated") == close(worked[name])
     assert result(lesson, "after_update") == close(worked["loss"])
-    warning = lesson.locator("#results .warn")
+    lesson.locator("#results .rises").get_by_role("link", name="See it").click()
+    warning = lesson.locator("#results .rises")
+    expect(warning.locator("a")).to_have_count(0)
     assert exact(warning) == close([worked["learning_rate"], tiny["loss"]["value"], worked["loss"]])
     expect(warning).to_contain_text("raises the loss, from 1.125 to 7.9")
     said = passage(lesson, "One step downhill").filter(has_text="No gradient was wrong")

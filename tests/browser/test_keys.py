@@ -30,7 +30,7 @@ def test_arrows_home_and_end_move_through_the_timeline(page: Page) -> None:
 
 def test_arrows_in_a_field_move_the_caret_and_not_the_timeline(page: Page) -> None:
     page.goto(LESSON)
-    page.locator('#forms input[name="x[0]"]').focus()
+    page.locator('#forms input:not([type=hidden])[name="x[0]"]').focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("End")
     page.wait_for_timeout(150)

@@ -58,7 +58,7 @@ READ = f"""(notation) => {{
     const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node; node = walker.nextNode()) take('text', node.data, node.parentElement);
     for (const name of ['aria-label', 'title', 'alt', 'placeholder']) {{
-        for (const element of main.querySelectorAll(`[${{name}}]`)) take(name, element.getAttribute(name), element);
+        for (const one of main.querySelectorAll(`[${{name}}]:not(data)`)) take(name, one.getAttribute(name), one);
     }}
     for (const field of main.querySelectorAll('input[type=text], input:not([type]), textarea')) {{
         take('field', field.value, field);
@@ -70,8 +70,9 @@ MARKED = f"""() => {{
     const found = new Map();
     for (const one of document.querySelectorAll('main data.n, main tspan.n[data-value]')) {{
         const [exact, text] = [one.getAttribute('value') ?? one.getAttribute('data-value'), one.textContent.trim()];
-        const key = `${{exact}} ${{text}}`;
-        if (!found.has(key)) found.set(key, {{exact, text, place: ({PLACE})(one)}});
+        const title = one.getAttribute('title') ?? '';
+        const key = `${{exact}} ${{text}} ${{title}}`;
+        if (!found.has(key)) found.set(key, {{exact, text, title, place: ({PLACE})(one)}});
     }}
     return [...found.values()];
 }}"""
@@ -116,6 +117,8 @@ def _problems(page: Page, known: Any) -> Iterator[str]:
             yield f"{part['exact']} in {part['place']}"
         if part["text"] != numbers.text(value):
             yield f"“{part['text']}” stands for {part['exact']} in {part['place']}"
+        if part["title"] not in ("", numbers.digits(value)):
+            yield f"“{part['title']}” is said to be all digits of {part['exact']} in {part['place']}"
 
 
 def _cell_problems(page: Page, trace: Data) -> Iterator[str]:
@@ -129,6 +132,8 @@ def _cell_problems(page: Page, trace: Data) -> Iterator[str]:
         if numbers.single(float(exact)) != numbers.single(value):
             yield f"{cell} is {value}, shown as {exact}"
     for name, exacts in page.evaluate(TABLES).items():
+        if not exacts:  # too many for a table: a link stands there
+            continue
         values = list(_flat(tensors[name]["data"]))
         if [numbers.single(float(exact)) for exact in exacts] != [numbers.single(value) for value in values]:
             yield f"{name} is {values}, shown as {exacts}"

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from playwright.sync_api import Page, Route, expect
 
 LESSON = "/lessons/accountable_network"
-FIRST_INPUT = '#forms input[name="x[0]"]'
+FIRST_INPUT = '#forms input:not([type=hidden])[name="x[0]"]'
 PREDICTION = '[data-result="prediction"] dd .n >> nth=0'
 STALE = "main[data-stale]"
 
@@ -40,7 +40,7 @@ def test_typing_a_number_shows_the_run_of_that_number(page: Page) -> None:
     page.goto(LESSON)
     expect(page.locator(PREDICTION)).to_have_text("5.5")
     page.fill(FIRST_INPUT, "0")
-    page.fill('#forms input[name="x[1]"]', "1")
+    page.fill('#forms input:not([type=hidden])[name="x[1]"]', "1")
     expect(page.locator(PREDICTION)).to_have_text("1")
     assert _data(page)["trace"]["result"]["prediction"] in (1, [1])
 
@@ -175,7 +175,7 @@ def test_typing_replaces_the_address_and_steps_add_to_it(page: Page) -> None:
 def test_the_result_is_announced(page: Page) -> None:
     page.goto(LESSON)
     page.fill(FIRST_INPUT, "0")
-    page.fill('#forms input[name="x[1]"]', "1")
+    page.fill('#forms input:not([type=hidden])[name="x[1]"]', "1")
     expect(page.locator("#announce")).to_contain_text("Prediction ŷ 1, was 5.5.")
 
 
