@@ -7,6 +7,8 @@ const LEAST_PX = 200;
 let shown = null;
 
 export function startSight() {
+  document.addEventListener(PAINTED, reachScrollers);
+  window.addEventListener("resize", reachScrollers);
   document.addEventListener(PAINTED, () => {
     showPanel();
     const strip = document.querySelector(".timeline > ol");
@@ -28,6 +30,16 @@ function showPanel() {
   const { top, bottom } = panel.getBoundingClientRect();
   const view = flow.getBoundingClientRect();
   if (top < view.top || bottom > view.bottom) flow.scrollTop += top - view.top - LEAST_PX / 4;
+}
+
+/** A formula that is wider than its place scrolls, and then the keyboard reaches it. */
+function reachScrollers() {
+  const formulas = [...document.querySelectorAll(".formula, .equation")];
+  const wide = formulas.map((one) => one.scrollWidth > one.clientWidth);
+  for (const [at, one] of formulas.entries()) {
+    if (wide[at]) one.setAttribute("tabindex", "0");
+    else one.removeAttribute("tabindex");
+  }
 }
 
 /** Scrolls to the stage if it is out of sight, and offers the way back. @param {Element} from the link in the text */

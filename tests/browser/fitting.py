@@ -6,7 +6,7 @@ from playwright.sync_api import Page
 
 _OVERFLOWING = """() => [...document.querySelectorAll('body *')].filter((element) => {
     const box = element.getBoundingClientRect();
-    if (!box.width || box.right <= innerWidth + 1) return false;
+    if (!box.width || box.right <= innerWidth + 1 || !element.checkVisibility()) return false;
     for (let parent = element.parentElement; parent; parent = parent.parentElement) {
         const style = getComputedStyle(parent);
         if (style.overflowX !== 'visible' || style.clipPath !== 'none') return false;
