@@ -24,7 +24,7 @@ import app as package
 from app import errors, openapi
 from app.assets import STATIC, Static
 from app.heavy_lane import HeavyLane
-from app.jobs import Job, LightLane
+from app.jobs import Cancelled, Job, LaneFull, LightLane
 from app.limits import BodyLimit, HeadAsGet, SecurityHeaders, TrustedHosts, UnexpectedErrors
 from app.metrics import Counters, Metrics
 from app.run_store import RunStore
@@ -110,8 +110,16 @@ def _run_once(model: str, request: Mapping[str, Any], _: Job) -> None:
     recompute(model, request)
 
 
-def _warm(warm_up: Callable[[], None], _: Job) -> None:
+def _warm(warm_up: Callable[[], object], _: Job) -> None:
     warm_up()
+
+
+async def _warm_later(services: Services) -> None:
+    """What modules make in the background; while the lane is busy it is left to the requests."""
+    for module in modules():
+        for make in getattr(module, "warm_up_later", list)():
+            with contextlib.suppress(LaneFull, Cancelled):
+                await services.lane.run(functools.partial(_warm, make))
 
 
 @contextlib.asynccontextmanager
@@ -126,8 +134,10 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             await services.lane.run(functools.partial(_warm, warm_up))
     await asyncio.to_thread(services.runs.recover)
     app.state.ready = True
+    later = asyncio.create_task(_warm_later(services))
     yield
     app.state.ready = False
+    later.cancel()
     services.runs.close()
     services.lane.close()
     services.store.close()

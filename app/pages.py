@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -136,10 +136,15 @@ def show(template: str, context: Mapping[str, Any]) -> str:
 
 
 def warm_up() -> None:
-    """Every lesson's page as it opens, and the home page: templates compiled, the runs that the texts name made."""
-    for slug in catalogue():
+    """The first lesson's page as it opens, and the home page: templates compiled, the runs that the text names made."""
+    for slug in list(catalogue())[:1]:
         _rendered("lesson", slug, "", "")
     _home("")
+
+
+def warm_up_later() -> list[Callable[[], object]]:
+    """The other lessons' pages as they open, one by one."""
+    return [functools.partial(_rendered, "lesson", slug, "", "") for slug in list(catalogue())[1:]]
 
 
 def error_page(request: Request, problem: Problem) -> Response | None:
