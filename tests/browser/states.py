@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Mapping
 from typing import Any
@@ -98,7 +99,9 @@ def runs(data: Data) -> dict[str, str]:
 def _other(field: Mapping[str, Any], more: float) -> str:
     """Another value of a field: the next of its words, else a number with more digits."""
     words = field["choices"]
-    return str(words[(int(field["number"]) + 1) % len(words)]) if words else f"{field['number'] + more:g}"
+    if not words:
+        return f"{field['number'] + more:g}"
+    return urllib.parse.quote(words[(int(field["number"]) + 1) % len(words)])
 
 
 def steps_by_phase(data: Data) -> list[int]:
