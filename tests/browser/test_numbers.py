@@ -15,6 +15,7 @@ from playwright.sync_api import Page, expect
 
 from app import numbers
 from app.space import cell_name, split_cell
+from app.templating import filled
 from tests.app.markup import NUMBER, data_numbers
 from tests.browser.states import (
     Data,
@@ -126,17 +127,22 @@ def _cell_problems(page: Page, trace: Data) -> Iterator[str]:
     tensors = trace["tensors"]
     for cell, exact in page.evaluate(CELLS):
         name, index = split_cell(cell)
-        value: Any = tensors[name]["data"]
+        value: Any = filled(tensors[name])
         for at in index or ():
             value = value[at]
-        if numbers.single(float(exact)) != numbers.single(value):
+        if _one(exact) != _one(value):
             yield f"{cell} is {value}, shown as {exact}"
     for name, exacts in page.evaluate(TABLES).items():
         if not exacts:  # too many for a table: a link stands there
             continue
-        values = list(_flat(tensors[name]["data"]))
-        if [numbers.single(float(exact)) for exact in exacts] != [numbers.single(value) for value in values]:
+        values = list(_flat(filled(tensors[name])))
+        if list(map(_one, exacts)) != list(map(_one, values)):
             yield f"{name} is {values}, shown as {exacts}"
+
+
+def _one(value: Any) -> str:
+    """A number of float32 as text, NaN like any other."""
+    return repr(numbers.single(float(value)))
 
 
 def _flat(data: Any) -> Iterator[float]:
