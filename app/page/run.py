@@ -13,6 +13,7 @@ from app.exercise import read_number
 from app.inline import cell_name
 from app.space import indices, split_cell
 from app.state import State
+from app.templating import filled
 from engine.compare import Comparison, compare
 from engine.labels import cell_label
 from engine.trace import Axis, Index, Step, Trace
@@ -139,8 +140,7 @@ class Run:
         known = self._values.get((trace is self.trace, tensor))
         if known is None:
             held = data["tensors"][tensor]
-            plain = "data" in held and "nonfinite" not in held
-            known = held["data"] if plain else trace.tensors[tensor].value.tolist()
+            known = filled(held) if "data" in held else trace.tensors[tensor].value.tolist()
             self._values[trace is self.trace, tensor] = known
         return known
 
