@@ -82,8 +82,8 @@ def _description(app: FastAPI) -> dict[str, Any]:
     schemas[_PROBLEM] = problem
     shown = examples.answers()
     for path, operations in found["paths"].items():
-        for operation in operations.values():
-            _complete(path, operation)
+        for method, operation in operations.items():
+            _complete(path, method, operation)
             _show(operation, shown.get(operation["operationId"]))
     return found
 
@@ -97,12 +97,11 @@ def _show(operation: dict[str, Any], answer: Any) -> None:
         operation["responses"]["200"]["content"]["application/json"]["example"] = answer
 
 
-def _complete(path: str, operation: dict[str, Any]) -> None:
-    has_body = "requestBody" in operation
+def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
     statuses = {**_ALWAYS, **_ASKED, **_RUNNING}
     if "{" in path:
         statuses |= _NAMED
-    if has_body:
+    if method == "post":
         statuses |= _WITH_BODY
     if refused := operation["responses"].get("409"):
         statuses["409"] = refused["description"]

@@ -92,6 +92,10 @@ class Limited(Exception):
     """The job used more than it may; its text says of what."""
 
 
+class Misfit(Exception):
+    """What a fork changes does not go with the state that it begins with; its text says why."""
+
+
 class Asked(Exception):
     """The server asked for an end before the run has a state of its own; its text is what it asked for."""
 
@@ -124,7 +128,7 @@ class Worker:
             self.emit({"type": "refused", "field": error.field, "expected": error.expected, "got": str(error.got)})
         except Asked as asked:
             self.emit({"type": "ended", "how": str(asked)})
-        except (RunError, Limited) as error:
+        except (RunError, Limited, Misfit) as error:
             self.emit({"type": "failed", "message": str(error)})
         except Exception as error:
             logger.exception("a training failed")
@@ -180,7 +184,10 @@ class Worker:
             if self.asked:
                 raise Asked(self.asked)
         training, _ = dataclasses.replace(job.question, resume="").training()
-        training.resume(before.state())
+        try:
+            training.resume(before.state())
+        except ValueError as error:
+            raise Misfit(f"the run cannot go on with what is changed: {error}") from error
         return training, losses
 
     def _within(self, job: TrainJob, training: Training) -> Iterator[Progress]:

@@ -13,6 +13,7 @@ from app.jobs import LaneFull
 from app.run_store import CANCELLED, DONE, FAILED, PAUSED
 from app.runs import MOST_CHECKPOINTS, Runs
 from engine.errors import InputError
+from engine.training.training import loops
 from tests.app.training_runs import SLOW, assert_same, losses, opened, parameters, start, wait_for
 
 
@@ -176,3 +177,12 @@ def test_a_run_that_uses_up_its_time_or_memory_fails_and_says_of_what(tmp_path: 
     with pytest.raises(Problem, match=r"memory|ended"):
         start(small, inputs={"x": [[0.5, 0.25]] * 256}, target=[1.0] * 256)
     small.close()
+
+
+@pytest.mark.parametrize("model", loops())
+def test_a_fork_whose_changes_do_not_fit_its_state_fails_and_says_why(runs: Runs, model: str) -> None:
+    live = runs.start(model, {}, steps=1, recipe={"images": 1000})
+    assert live.ended.wait(60)
+    fork = runs.fork(live.run.id, 1, {"recipe": {"images": 1000, "hidden": "8"}, "steps": 2})
+    wait_for(lambda: runs.find(fork.id).state == FAILED)
+    assert runs.find(fork.id).note.startswith("the run cannot go on with what is changed: the state's parameters must")
