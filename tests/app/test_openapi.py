@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from app.lessons import catalogue
-from app.main import create_app
+from app.main import create_app, modules
 from app.settings import Settings
 
 if TYPE_CHECKING:
@@ -62,7 +62,12 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
 
 @pytest.fixture(scope="module")
 def session(app: FastAPI) -> Iterator[asgi.ASGIClient]:
-    """One start of the app for all cases."""
+    """One start of the app for all cases; what it would make behind its start is made before, as that seeds the random
+    state, which Hypothesis does not allow while it draws.
+    """
+    for module in modules():
+        for make in getattr(module, "warm_up_later", list)():
+            make()
     with asgi.get_client(app, max_stream_events=10_000) as running:
         yield running
 
