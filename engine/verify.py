@@ -133,7 +133,7 @@ def _from_catalogue(trace: Trace) -> Rerun:
     name = trace.model["name"]
     if name not in catalogue():
         raise InputError("rerun", f"be given for a model that is not one of {', '.join(catalogue())}", repr(name))
-    return lambda request: catalogue()[name].trace({**request, "update": None}, dtype=torch.float64)
+    return lambda request: catalogue()[name].trace({**request, "update": None}, dtype=torch.float64, limits=False)
 
 
 def _nudged(trace: Trace, record: TensorRecord, index: Index, delta: float) -> dict[str, Any]:

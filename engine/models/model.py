@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -36,7 +37,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Model:
-    """build(**options) gives the module, loss(prediction, target) one number.
+    """build(**options) gives the module, loss(prediction, target) one number; or one loss a value of the option `loss`.
 
     inputs: what forward takes, by name. `defaults` is the whole default request.
     target: what the loss compares with; None where the loss needs nothing.
@@ -48,7 +49,7 @@ class Model:
     title: str
     summary: str
     build: Callable[..., nn.Module]
-    loss: Loss
+    loss: Loss | Mapping[str, Loss]
     inputs: tuple[InputField, ...]
     target: InputField | None
     options: tuple[Option, ...] = ()
@@ -85,6 +86,10 @@ class Model:
         """The shared module for these options; nobody writes to it. Raises InputError for unknown options."""
         return _built(self.build, tuple(sorted(self._options(options or {}).items())))
 
+    def loss_for(self, options: Mapping[str, str] | None = None) -> Loss:
+        """The loss for these options. Raises InputError for unknown options."""
+        return self.loss[self._options(options or {})["loss"]] if isinstance(self.loss, Mapping) else self.loss
+
     def canonical(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The request with its defaults filled in, checked, in one form for one meaning. Raises InputError."""
         unknown = sorted(set(request) - set(_FIELDS) - {"stream"})
@@ -116,12 +121,21 @@ class Model:
         return whole
 
     def trace(
-        self, request: Mapping[str, Any], *, on_step: OnStep | None = None, dtype: torch.dtype | None = None
+        self,
+        request: Mapping[str, Any],
+        *,
+        on_step: OnStep | None = None,
+        dtype: torch.dtype | None = None,
+        limits: bool = True,
     ) -> Trace:
-        """Runs a request (DESIGN section 5's JSON as a dict). Raises InputError for what does not fit."""
+        """Runs a request (DESIGN section 5's JSON as a dict). Raises InputError for what does not fit.
+
+        limits: False lets numbers of the inputs past their limits, as a proof does that moves one by ε.
+        """
         whole = self.canonical(request)
         wide = dtype or torch.float32
-        inputs = {one.name: one.read(f"inputs.{one.name}", whole["inputs"][one.name], wide) for one in self.inputs}
+        fields = [one if limits else replace(one, limit=math.inf, least=-math.inf) for one in self.inputs]
+        inputs = {one.name: one.read(f"inputs.{one.name}", whole["inputs"][one.name], wide) for one in fields}
         target = None
         if self.target is not None:
             target = rows_like(
@@ -131,7 +145,7 @@ class Model:
             self.module(whole["options"]),
             inputs,
             target=target,
-            loss=self.loss,
+            loss=self.loss_for(whole["options"]),
             edits=[_edit(number, edit) for number, edit in enumerate(whole["edits"])],
             interventions=[_intervention(number, one) for number, one in enumerate(whole["interventions"])],
             backward=whole["backward"],

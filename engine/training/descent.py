@@ -97,7 +97,7 @@ class Descending:
                 self._model.module(checked.request["options"]),
                 {name: checked[name] for name in checked.request["inputs"]},
                 target=checked["target"] if "target" in checked.tensors else None,
-                loss=self._model.loss,
+                loss=self._model.loss_for(checked.request["options"]),
                 learning_rate=float(update["learning_rate"]),
                 steps=self.steps,
                 frozen=[

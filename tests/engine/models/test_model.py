@@ -134,3 +134,13 @@ def test_one_meaning_has_one_id():
 def test_request_that_does_not_fit_says_expected_and_got(request_, message):
     with pytest.raises(engine.InputError, match=message):
         catalogue()["tiny_network"].trace(request_)
+
+
+def test_a_loss_may_depend_on_the_option_of_that_name():
+    model = catalogue()["digit_network"]
+    assert model.loss_for() is model.loss["cross_entropy"]
+    assert model.loss_for({"loss": "squared_error"}) is model.loss["squared_error"]
+    with pytest.raises(engine.InputError, match=r"options.loss must be one of .*; got 'hinge'"):
+        model.loss_for({"loss": "hinge"})
+    tiny = catalogue()["tiny_network"]
+    assert tiny.loss_for({"activation": "none"}) is tiny.loss
