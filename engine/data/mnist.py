@@ -33,7 +33,7 @@ class Images:
 
     def numbers(self, places: Int[Tensor, "some"] | slice = slice(None)) -> Float[Tensor, "some pixel"]:
         """Some images, or all, as a network takes them: float32 from 0 to 1."""
-        return self.pixels[places].to(torch.float32) / INK
+        return self.pixels[places].to(torch.float32).div_(INK)
 
     def first(self, count: int) -> Images:
         """The first `count` images."""

@@ -1,0 +1,62 @@
+"""What watched training costs: one pass over MNIST with progress after every step, against a bare PyTorch loop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from bench.row import Row
+from bench.timing import ratio
+from engine.data import mnist
+from engine.training.digits import DigitTraining
+from engine.training.recipe import RATES
+from engine.training.training import prepare
+
+BATCH_SIZE, STEPS, ROUNDS = 100, 600, 7
+THEIRS = {
+    "sgd": lambda parameters: torch.optim.SGD(parameters, lr=RATES["sgd"]),
+    "momentum": lambda parameters: torch.optim.SGD(parameters, lr=RATES["momentum"], momentum=0.9),
+    "adam": lambda parameters: torch.optim.Adam(parameters, lr=RATES["adam"]),
+}
+
+
+def measure() -> Iterator[Row]:
+    """A ratio for each optimiser, and how long the first pass takes until the test images are read."""
+    torch.set_num_threads(1)
+    images = mnist.images("train")
+    x, labels = images.numbers(), images.labels
+    for optimiser, make in THEIRS.items():
+        yield ratio(
+            f"digits, {optimiser}: one pass with progress / a bare loop",
+            lambda optimiser=optimiser: _watched(optimiser),
+            lambda make=make: _bare(x, labels, make),
+            at_most=1.5,
+            rounds=ROUNDS,
+        )
+    start = time.perf_counter()
+    reached = _watched("sgd")
+    detail = f"{reached:.2%} of the test images"
+    yield Row("digits: from scratch through one pass", time.perf_counter() - start, "s", at_most=5, detail=detail)
+
+
+def _watched(optimiser: str) -> float:
+    """One pass; returns the share of the test images that are read right after it."""
+    training = prepare("digit_network", {}, steps=STEPS, recipe={"optimiser": optimiser, "batch_size": BATCH_SIZE})
+    assert isinstance(training, DigitTraining)
+    *_, last = training
+    return last.test_accuracy
+
+
+def _bare(x: torch.Tensor, labels: torch.Tensor, make: Callable[..., torch.optim.Optimizer]) -> None:
+    """One pass of the loop that one writes in PyTorch, which says nothing. x: all images, in floats already."""
+    module = nn.Sequential(nn.Linear(784, 16), nn.ReLU(), nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 10))
+    optimiser = make(module.parameters())
+    for batch in torch.randperm(len(labels)).split(BATCH_SIZE):
+        loss = F.cross_entropy(module(x[batch]), labels[batch])
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
