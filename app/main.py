@@ -24,7 +24,7 @@ import app as package
 from app import errors, openapi
 from app.assets import STATIC, Static
 from app.heavy_lane import HeavyLane
-from app.jobs import Cancelled, Job, LaneFull, LightLane
+from app.jobs import Job, LightLane
 from app.limits import BodyLimit, HeadAsGet, SecurityHeaders, TrustedHosts, UnexpectedErrors
 from app.metrics import Counters, Metrics
 from app.run_store import RunStore
@@ -114,12 +114,11 @@ def _warm(warm_up: Callable[[], object], _: Job) -> None:
     warm_up()
 
 
-async def _warm_later(services: Services) -> None:
-    """What modules make in the background; while the lane is busy it is left to the requests."""
+async def _warm_later() -> None:
+    """What modules make in the background, outside the lane: it takes no request's place."""
     for module in modules():
         for make in getattr(module, "warm_up_later", list)():
-            with contextlib.suppress(LaneFull, Cancelled):
-                await services.lane.run(functools.partial(_warm, make))
+            await asyncio.to_thread(make)
 
 
 @contextlib.asynccontextmanager
@@ -134,7 +133,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             await services.lane.run(functools.partial(_warm, warm_up))
     await asyncio.to_thread(services.runs.recover)
     app.state.ready = True
-    later = asyncio.create_task(_warm_later(services))
+    later = asyncio.create_task(_warm_later())
     yield
     app.state.ready = False
     later.cancel()
