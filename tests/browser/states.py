@@ -107,3 +107,8 @@ def _other(field: Mapping[str, Any], more: float) -> str:
 def steps_by_phase(data: Data) -> list[int]:
     """The last step of each phase of a page's timeline."""
     return list({mark["phase"]: mark["index"] for mark in data["timeline"]}.values())
+
+
+def one_step_a_kind(data: Data) -> list[int]:
+    """The last step of each operation in each phase of a page's run."""
+    return sorted({(step["phase"], step["op"]): step["index"] for step in data["trace"]["steps"]}.values())
