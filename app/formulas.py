@@ -40,17 +40,19 @@ def _in_templates() -> Iterator[str]:
 
 
 def _in_runs(model: Model) -> Iterator[str]:
-    """Of one example and of two, with every option, with every activation computed and with one of its cells held."""
+    """Of one example and of two, with every option, with all activations computed and with a cell of each held."""
     update = next((one.request["update"] for one in lessons.catalogue().values() if _updates(one, model)), _SGD)
     choices = [[(option.name, value) for value in option.values] for option in model.options]
     for rows, picked in itertools.product((1, 2), itertools.product(*choices)):
         request = {**_examples(model, rows), "options": dict(picked), "update": update}
         plain = model.trace(request)
         yield from _of_steps(plain)
-        for name, record in plain.tensors.items():
-            if record.kind == "activation" and record.shape and ":" not in name:
-                held = [{"at": name, "index": [None] * (len(record.shape) - 1) + [0], "set": 0}]
-                yield from _of_steps(model.trace({**request, "interventions": held}))
+        held = [
+            {"at": name, "index": [None] * (len(record.shape) - 1) + [0], "set": 0}
+            for name, record in plain.tensors.items()
+            if record.kind == "activation" and record.shape and ":" not in name
+        ]
+        yield from _of_steps(model.trace({**request, "interventions": held}))
 
 
 def _updates(lesson: lessons.Lesson, model: Model) -> bool:

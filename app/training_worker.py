@@ -128,7 +128,10 @@ class Worker:
             self.emit({"type": "refused", "field": error.field, "expected": error.expected, "got": str(error.got)})
         except Asked as asked:
             self.emit({"type": "ended", "how": str(asked)})
-        except (RunError, Limited, Misfit) as error:
+        except RunError as error:
+            out_of_memory = isinstance(error.__cause__, MemoryError)
+            self.emit({"type": "failed", "message": _meaning(error.__cause__, job) if out_of_memory else str(error)})
+        except (Limited, Misfit) as error:
             self.emit({"type": "failed", "message": str(error)})
         except Exception as error:
             logger.exception("a training failed")
@@ -222,7 +225,7 @@ def _limit(job: TrainJob) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, resource.RLIM_INFINITY))
 
 
-def _meaning(error: Exception, job: TrainJob) -> str:
+def _meaning(error: BaseException | None, job: TrainJob) -> str:
     if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
         return f"the run needs more memory than the {job.memory_bytes:,} bytes that it may have"
     return f"the training met an error of its own: {type(error).__name__}"
