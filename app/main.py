@@ -12,6 +12,7 @@ import functools
 import importlib
 import logging
 import pkgutil
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -114,11 +115,13 @@ def _warm(warm_up: Callable[[], object], _: Job) -> None:
     warm_up()
 
 
-async def _warm_later() -> None:
-    """What modules make in the background, outside the lane: it takes no request's place."""
+def _warm_later(stopping: threading.Event) -> None:
+    """What modules make in the background, outside the lane: it takes no request's place, and no stop waits for it."""
     for module in modules():
         for make in getattr(module, "warm_up_later", list)():
-            await asyncio.to_thread(make)
+            if stopping.is_set():
+                return
+            make()
 
 
 @contextlib.asynccontextmanager
@@ -133,10 +136,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             await services.lane.run(functools.partial(_warm, warm_up))
     await asyncio.to_thread(services.runs.recover)
     app.state.ready = True
-    later = asyncio.create_task(_warm_later())
+    stopping = threading.Event()
+    threading.Thread(target=_warm_later, args=(stopping,), daemon=True).start()
     yield
     app.state.ready = False
-    later.cancel()
+    stopping.set()
     services.runs.close()
     services.lane.close()
     services.store.close()
