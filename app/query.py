@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.exercise import read_number
+from app.fields import FieldError
 from app.numbers import exact, text
 from app.space import MAX_ROWS, Frozen, Place, Space, cell_name, split_cell
-from app.state import KINDS, VIEWS, FieldError, State, Switch, normal, state_of
+from app.state import KINDS, VIEWS, State, Switch, normal, state_of
 
 LARGEST = 1e6
 MAX_STEP = 9_999
@@ -53,6 +54,7 @@ class _Reader:
     kinds: dict[Place, str] = field(default_factory=dict)
     numbers: dict[Place, tuple[str, float | None]] = field(default_factory=dict)
     options: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, float | str] = field(default_factory=dict)
     answers: dict[int, str] = field(default_factory=dict)
     earlier: dict[str, str] = field(default_factory=dict)
     errors: list[FieldError] = field(default_factory=list)
@@ -60,6 +62,10 @@ class _Reader:
     def take(self, name: str, value: str) -> None:
         if name in self.space.options:
             self.choose(name, value)
+        elif name in self.space.settings:
+            self.set(name, value)
+        elif name == "run" and self.space.trains:
+            self.training(value)
         elif name == "lr":
             self.rate(value)
         elif name == "step":
@@ -94,6 +100,7 @@ class _Reader:
             "cells": self.cells,
             "switches": {place: switch for place, switch in switches.items() if switch},
             "options": self.options,
+            "settings": self.settings,
             "answers": self.answers,
             "errors": tuple(self.errors),
             "raw": raw,
@@ -185,6 +192,22 @@ class _Reader:
             self.options[name] = value
         else:
             self.error(name, option.title, f"be one of {', '.join(option.values)}", value, self.space.choice(name))
+
+    def set(self, name: str, value: str) -> None:
+        """A setting beside the run."""
+        one = self.space.settings[name]
+        number = _number(value) if one.choices is None else math.nan
+        given: float | str = value if one.choices is not None else int(number) if number.is_integer() else number
+        if one.fits(given):
+            self.settings[name] = given
+        else:
+            self.error(name, one.title, one.expected, value, one.shown(one.default))
+
+    def training(self, value: str) -> None:
+        if re.fullmatch(r"[0-9a-f]{32}|", value, re.ASCII):
+            self.fields["run"] = value
+        else:
+            self.error("run", "run", "be the id of a training run", value, "none")
 
     def rate(self, value: str) -> None:
         number = self.number("lr", "learning rate", value, self.space.learning_rate, 0.0)

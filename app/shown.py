@@ -67,7 +67,8 @@ def stage(slug: str) -> State:
     lesson = lessons.catalogue()[slug]
     model = catalogue()[lesson.model]
     request = model.canonical(lesson.request)
-    return state_of(space_of(f"/lessons/{slug}", model, request, model.trace(request), lesson.examples))
+    trace = model.trace(request)
+    return state_of(space_of(f"/lessons/{slug}", model, request, trace, lesson.examples, lesson.settings))
 
 
 def shown(slug: str, **changes: Any) -> Shown:

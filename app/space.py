@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from app.fields import Setting
 from app.inline import cell_name as cell_name
 from app.numbers import single
 from engine.labels import cell_label, subscripts
@@ -59,6 +60,7 @@ class Space:
     parameters: the records of the default run's parameters; switches: of the activations that can be replaced.
     options:    by name, each with its title, values and their names.
     frozen:     what the default update leaves alone.
+    settings:   by name, what may be chosen beside the run; trains: whether the page has a training panel.
     """
 
     path: str
@@ -69,6 +71,8 @@ class Space:
     options: Mapping[str, Option] = field(default_factory=dict)
     learning_rate: float = 0.0
     frozen: frozenset[Frozen] = frozenset()
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    trains: bool = False
 
     @property
     def known(self) -> list[str]:
@@ -104,6 +108,17 @@ class Space:
     def choice(self, option: str) -> str:
         """The default choice of an option."""
         return self.request.get("options", {}).get(option, self.options[option].default)
+
+    def chosen(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings that differ from their defaults, None counting as one; ValueError for what does not fit."""
+        for name, value in settings.items():
+            if name not in self.settings:
+                raise ValueError(f"expected one of the settings {', '.join(self.settings) or '(none)'}; got {name!r}")
+            if value is not None and not self.settings[name].fits(value):
+                raise ValueError(f"expected {name} to {self.settings[name].expected}; got {value!r}")
+        return {
+            name: settings[name] for name, one in self.settings.items() if settings.get(name) not in (None, one.default)
+        }
 
     def label(self, name: str, index: Index, rows: int = 1) -> str:
         """How a cell is written; rows: how many examples the run has."""
@@ -198,7 +213,14 @@ class Space:
 
 
 def space_of(
-    path: str, model: Model, request: Mapping[str, Any], trace: Trace, examples: Sequence[Mapping[str, Any]] = ()
+    path: str,
+    model: Model,
+    request: Mapping[str, Any],
+    trace: Trace,
+    examples: Sequence[Mapping[str, Any]] = (),
+    settings: Iterable[Setting] = (),
+    *,
+    trains: bool = False,
 ) -> Space:
     """The space of a model's default request (complete, one example) and its run; examples: further default rows."""
     update = request.get("update") or {}
@@ -224,6 +246,8 @@ def space_of(
         options={option.name: option for option in model.options},
         learning_rate=float(update.get("learning_rate", 0.1)),
         frozen=frozenset((one["parameter"], _index(one.get("index"))) for one in update.get("frozen", ())),
+        settings={one.name: one for one in settings},
+        trains=trains,
     )
 
 

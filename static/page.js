@@ -63,6 +63,12 @@ function onInput(event) {
   void send(form, null, isTextField(field) ? "replace" : "push");
 }
 
+/** A choice among settings is sent as it is made; what is typed waits for Enter or the button. @param {Event} event */
+function onChange(event) {
+  const field = event.target;
+  if (field instanceof HTMLSelectElement && field.form?.matches("form.settings")) field.form.requestSubmit();
+}
+
 /** @param {SubmitEvent} event */
 function onSubmit(event) {
   const form = event.target;
@@ -102,6 +108,7 @@ async function send(form, submitter, history) {
 
 document.addEventListener("click", onClick);
 document.addEventListener("input", onInput);
+document.addEventListener("change", onChange);
 document.addEventListener("submit", onSubmit);
 window.addEventListener("popstate", () => {
   if (!document.querySelector("#stage")) return;

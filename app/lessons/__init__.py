@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from app.fields import Setting as Setting
+
 if TYPE_CHECKING:
     from app.exercise import Exercise
     from engine.trace import Trace
@@ -29,6 +31,11 @@ def no_exercises(seed: int) -> tuple[Exercise, ...]:  # noqa: ARG001
     return ()
 
 
+def no_lab(values: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG001
+    """For a lesson whose settings, if it has any, are its training's."""
+    return {}
+
+
 @dataclass(frozen=True)
 class Lesson:
     """One lesson: its place in the course, the model it runs, the numbers of its text and its exercises.
@@ -42,6 +49,8 @@ class Lesson:
     prose:     (trace of the run shown, baseline trace) -> plain JSON data with the numbers of the text: `page.prose`.
     exercises: seed -> the exercises, numbered from 1; the same seed gives the same ones (app.exercise marks answers).
     plane:     whether the page draws the prediction over the plane of the two inputs.
+    settings:  what a reader may choose that is no part of the traced run.
+    lab:       values of the settings, by name -> plain JSON data: `page.lab`.
     """
 
     slug: str
@@ -56,6 +65,8 @@ class Lesson:
     prose: Callable[[Trace, Trace], Mapping[str, Any]] = no_prose
     exercises: Callable[[int], tuple[Exercise, ...]] = no_exercises
     plane: bool = False
+    settings: tuple[Setting, ...] = ()
+    lab: Callable[[Mapping[str, Any]], Mapping[str, Any]] = no_lab
 
 
 @functools.cache
