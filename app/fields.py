@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from app.numbers import exact, text
@@ -43,7 +43,7 @@ class Setting:
     least: float | None = None
     limit: float | None = None
     whole: bool = False
-    choices: Mapping[str, str] | None = None
+    choices: Mapping[str, str] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
         if not self.fits(self.default):

@@ -68,7 +68,7 @@ def stage(slug: str) -> State:
     model = catalogue()[lesson.model]
     request = model.canonical(lesson.request)
     trace = model.trace(request)
-    return state_of(space_of(f"/lessons/{slug}", model, request, trace, lesson.examples, lesson.settings))
+    return state_of(space_of(f"/lessons/{slug}", model, request, trace, lesson.examples, lesson.beside))
 
 
 def shown(slug: str, **changes: Any) -> Shown:

@@ -15,6 +15,7 @@ import { startPlay } from "./play.js";
 import { startPredict } from "./predict.js";
 import { markStale } from "./progress.js";
 import { showStage, startSight } from "./sight.js";
+import { startTraining } from "./training.js";
 import { settled, tellPage, visit } from "./visit.js";
 
 /** The stage's form has text that no answer has taken in yet. */
@@ -126,4 +127,5 @@ startPredict();
 startSight();
 startMaths();
 startCharts();
+startTraining();
 tellPage();

@@ -10,7 +10,7 @@ import functools
 import importlib
 import itertools
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,36 @@ def no_lab(values: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG001
     return {}
 
 
+def nothing_more(
+    run: Mapping[str, Any],  # noqa: ARG001
+    points: Sequence[Mapping[str, Any]],  # noqa: ARG001
+    parameters: Mapping[str, Any],  # noqa: ARG001
+) -> Mapping[str, Any]:
+    """For a training that shows its curves and no more."""
+    return {}
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a lesson lets its reader train, in the panel of its page (templates/stage/training.html).
+
+    model:    a name in engine.models.catalogue().
+    settings: what is chosen before a run; they stand in the page's address beside the lesson's own.
+    body:     values of all the page's settings, by name -> the body of POST /api/v1/models/{model}/train: steps,
+              recipe, update, inputs, edits, options, seed.
+    show:     (run, points, parameters) -> plain JSON data for templates/lessons/<slug>_training.html, where there is
+              one: `page.training.shown`. run: its record; points: its curve as the panel draws it; parameters: arrays
+              by name as of step run["checkpoint"], at most a second old, none before the first.
+    """
+
+    model: str
+    settings: tuple[Setting, ...]
+    body: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+    show: Callable[[Mapping[str, Any], Sequence[Mapping[str, Any]], Mapping[str, Any]], Mapping[str, Any]] = (
+        nothing_more
+    )
+
+
 @dataclass(frozen=True)
 class Lesson:
     """One lesson: its place in the course, the model it runs, the numbers of its text and its exercises.
@@ -51,6 +81,7 @@ class Lesson:
     plane:     whether the page draws the prediction over the plane of the two inputs.
     settings:  what a reader may choose that is no part of the traced run.
     lab:       values of the settings, by name -> plain JSON data: `page.lab`.
+    training:  what can be trained on the page.
     """
 
     slug: str
@@ -67,6 +98,12 @@ class Lesson:
     plane: bool = False
     settings: tuple[Setting, ...] = ()
     lab: Callable[[Mapping[str, Any]], Mapping[str, Any]] = no_lab
+    training: Training | None = None
+
+    @property
+    def beside(self) -> tuple[Setting, ...]:
+        """All settings of the page, the training's too; one that both name counts once."""
+        return tuple(dict.fromkeys((*self.settings, *(self.training.settings if self.training else ()))))
 
 
 @functools.cache

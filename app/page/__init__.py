@@ -70,6 +70,7 @@ def build(run: Run, *, heading: Mapping[str, Any], origin: str) -> Data:
         "forms": forms.forms(run),
         "settings": settings.settings(state),
         "lab": {},
+        "training": None,
         "plane": None,
         "prose": {},
         "exercises": [],

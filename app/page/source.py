@@ -1,6 +1,7 @@
 """Pages by address: what a lesson, a model or a stored trace is about, its run, and the page object.
 
-All of it is a pure function of the address (and, for traces, of the trace) and is kept: asking twice costs nothing.
+All of it but a training is a pure function of the address (and, for traces, of the trace) and is kept: asking twice
+costs nothing.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from urllib.parse import parse_qsl, urlencode
 from app import exercise, plane
 from app.fields import FieldError
 from app.lessons import Lesson, catalogue
-from app.page import Recorded, Run, build, placed
+from app.page import Recorded, Run, build, placed, training
 from app.page.run import Data
 from app.query import read
+from app.runs import Runs
 from app.space import Space, space_of
 from app.state import State
 from engine import InputError
@@ -87,8 +89,9 @@ def _subject(path: str, found: Model, heading: Mapping[str, Any], about: Lesson 
     request = {**defaults, **asked, "inputs": inputs, "options": options}
     request["update"] = {"rule": "sgd", "learning_rate": 0.1, "frozen": [], **(request.get("update") or {})}
     examples = about.examples if about else ()
-    settings = about.settings if about else ()
-    space = space_of(path, found, request, found.trace(request), examples, settings)
+    beside = about.beside if about else ()
+    trains = about is not None and about.training is not None
+    space = space_of(path, found, request, found.trace(request), examples, beside, trains=trains)
     return Subject(found, space, heading, about)
 
 
@@ -110,8 +113,18 @@ def page(kind: str, name: str, query: str, origin: str) -> Page | None:
     if about is not None:
         values = {one.name: state.chosen[one.name] for one in about.settings}
         data |= _told(kind, name, _run_query(state))
-        data |= {"exercises": _exercises(about, state), "lab": dict(about.lab(values))}
+        data |= {
+            "exercises": _exercises(about, state),
+            "lab": dict(about.lab(values)),
+            "training": training.panel(about, state),
+        }
     return Page(data, state, recorded.trace)
+
+
+def with_training(found: Page, slug: str, runs: Runs, notice: Mapping[str, Any] | None = None) -> Page:
+    """The page with its training as it is at this moment, which is nothing to keep."""
+    about = catalogue()[slug]
+    return replace(found, data={**found.data, "training": training.panel(about, found.state, runs, notice)})
 
 
 def of_trace(trace: Trace, query: str, origin: str) -> Page:

@@ -28,7 +28,13 @@ MACRO = """{% import "stage/macros.html" as m with context %}{{ m.settings(["cur
 @pytest.fixture(autouse=True)
 def lesson(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lesson]:
     """A lesson with settings at /lessons/one; nothing of it is kept."""
-    one = replace(catalogue()["accountable_network"], slug="one", settings=SETTINGS, lab=lambda values: {"got": values})
+    one = replace(
+        catalogue()["accountable_network"],
+        slug="one",
+        training=None,
+        settings=SETTINGS,
+        lab=lambda values: {"got": values},
+    )
     monkeypatch.setattr(source, "catalogue", lambda: {"one": one})
     kept = (source.lesson, source.page, source._recorded, source._told)
     for function in kept:
