@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from app.curves import Curve, figure
 from app.errors import Problem
 from app.inline import cell_name
@@ -18,6 +20,7 @@ from app.run_store import CANCELLED, DONE, FAILED, PAUSED, RUNNING, Point, Run
 from app.runs import Runs
 from app.space import indices
 from app.state import State
+from app.wire import word
 from engine.models import catalogue
 
 MOST_POINTS = 240
@@ -66,25 +69,43 @@ def panel(
     if run.model != training.model:
         return data | {"gone": True}
     parameters = {} if kept is None else {name: one.numpy() for name, one in kept["state"]["parameters"].items()}
-    record = run_data(run) | {"checkpoint": 0 if kept is None else len(kept["losses"]) - 1, "word": WORDS[run.state]}
-    drawn = _thinned(points, MOST_POINTS)
+    losses = np.array([]) if kept is None else kept["losses"].numpy()
+    record = run_data(run) | {"checkpoint": max(0, len(losses) - 1), "word": WORDS[run.state]}
+    drawn = _thinned(_filled(points, losses), MOST_POINTS)
     last = points[-1] if points else run.last or {}
     metrics = [name for name, value in last.items() if _is_metric(name, value)]
+    rows = drawn if metrics == ["loss"] else points
     return data | {
         "run": record,
         "epoch": last.get("epoch"),
         "metrics": {name: _value(last, name) for name in metrics},
-        "diverged": next((one["step"] for one in points if not _finite(_value(one, "loss"))), None),
+        "diverged": _diverged(losses, points),
         "figures": _figures(drawn, metrics),
         "table": {
             "names": ["step", *map(_words, metrics)],
-            "rows": [[one["step"], *(_value(one, name) for name in metrics)] for one in _thinned(points, MOST_ROWS)],
+            "rows": [[one["step"], *(_value(one, name) for name in metrics)] for one in _thinned(rows, MOST_ROWS)],
         },
-        "shown": dict(training.show(record, drawn, parameters)),
+        "shown": dict(training.show(record, _thinned(points, MOST_POINTS), parameters)),
         "stage": _on_stage(state, run, parameters) if run.model == lesson.model else None,
         "file": f"{record['links']['parameters']}?enc=file" if parameters else None,
         "said": _said(record, last),
     }
+
+
+def _filled(points: Sequence[Point], losses: np.ndarray) -> list[Point]:
+    """The points, and between them the loss of other steps, so that a run which took a moment has a curve too.
+
+    losses: after every step up to the last checkpoint.
+    """
+    chosen = {round(at * (len(losses) - 1) / (MOST_POINTS - 1)) for at in range(MOST_POINTS)} if len(losses) else ()
+    known = {step: _point(step, float(losses[step])) for step in chosen} | {one["step"]: one for one in points}
+    return [known[step] for step in sorted(known)]
+
+
+def _point(step: int, loss: float) -> Point:
+    if math.isfinite(loss):
+        return {"step": step, "loss": loss}
+    return {"step": step, "loss": None, "loss_nonfinite": word(loss)}
 
 
 def _thinned(points: Sequence[Point], most: int) -> list[Point]:
@@ -99,14 +120,15 @@ def _figures(points: Sequence[Point], names: Sequence[str]) -> list[Data]:
     kinds = dict.fromkeys(name.rpartition("_")[2] for name in names)
     found = []
     for kind in kinds:
-        curves = [
-            Curve(_words(name), [one["step"] for one in points], [_value(one, name) for one in points])
-            for name in names
-            if name.rpartition("_")[2] == kind
-        ]
+        curves = [_curve(points, name) for name in names if name.rpartition("_")[2] == kind]
         summary = "; ".join(_ends(curve) for curve in curves)
         found.append({"name": kind, "figure": figure(curves, "step", kind), "summary": f"{summary}."})
     return found
+
+
+def _curve(points: Sequence[Point], name: str) -> Curve:
+    known = [one for one in points if name in one]
+    return Curve(_words(name), [one["step"] for one in known], [_value(one, name) for one in known])
 
 
 def _is_metric(name: str, value: Any) -> bool:
@@ -129,8 +151,12 @@ def _value(point: Point, name: str) -> float | None:
     return point.get(name) if word is None else float(word)
 
 
-def _finite(value: float | None) -> bool:
-    return value is not None and math.isfinite(value)
+def _diverged(losses: np.ndarray, points: Sequence[Point]) -> int | None:
+    wrong = [
+        *np.flatnonzero(~np.isfinite(losses))[:1].tolist(),
+        *(one["step"] for one in points if one["loss"] is None),
+    ]
+    return min(wrong, default=None)
 
 
 def _said(run: Mapping[str, Any], last: Point) -> str:
