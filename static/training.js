@@ -7,7 +7,7 @@ import { morphPart } from "./morph.js";
 import { announce } from "./progress.js";
 import { PAGE, tellPart, visit } from "./visit.js";
 
-const RENEW_MS = 250;
+const RENEW_MS = 300;
 const RETRY_MS = 2000;
 const SAY_MS = 10_000;
 

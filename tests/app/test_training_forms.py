@@ -205,7 +205,7 @@ def test_a_diverged_run_says_where(site: TestClient) -> None:
         time.sleep(0.02)
     training = site.get(address.replace(LESSON, f"{LESSON}.json")).json()["training"]
     assert 10 < training["diverged"] <= 20
-    assert f"no longer a number at step {training['diverged']}" in found.text
+    assert f"no longer a finite number at step {training['diverged']}" in found.text
     assert training["stage"] is None
 
 

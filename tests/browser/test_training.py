@@ -156,7 +156,7 @@ def test_the_trained_numbers_are_on_the_stage_and_the_run_stays(page: Page) -> N
 def test_the_panel_is_accessible_and_fits(page: Page, axe: Callable[[Page], None]) -> None:
     start(page, "10", "40")
     is_now(page, "done")
-    expect(page.locator(f"{PANEL} .notice")).to_contain_text("no longer a number")
+    expect(page.locator(f"{PANEL} .notice")).to_contain_text("no longer a finite number")
     page.locator(f"{PANEL} .chart").first.scroll_into_view_if_needed()
     expect(page.locator("[data-figure=training-loss]")).to_have_attribute("data-state", "drawn")
     axe(page)
