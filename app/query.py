@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from app import whole
 from app.exercise import read_number
 from app.fields import FieldError
 from app.numbers import exact, text
@@ -39,8 +40,8 @@ def read(space: Space, pairs: Iterable[tuple[str, str]]) -> State:
             given[name] = value
     if "rows" in given:
         reader.whole("rows", given.pop("rows"), 1, space.most_rows, 1)
-    for name, value in given.items():
-        reader.take(name, value)
+    for name in sorted(given, key=lambda name: whole.row_of(space, name) is None):  # cells are set within their row
+        reader.take(name, given[name])
     if frozen:
         reader.freeze(frozen)
     return reader.state(given)
@@ -89,6 +90,8 @@ class _Reader:
             self.answers[int(match[1])] = value[:MAX_TEXT]
         elif name.startswith(("do:", "by:")):
             self.switch(name, value)
+        elif row := whole.row_of(self.space, name):
+            self.row(name, row, value)
         else:
             self.cell(name, value)
 
@@ -137,9 +140,28 @@ class _Reader:
             wanted = f"have an index inside {' by '.join(map(str, shape))}, from 0"
             self.error(name, tensor, wanted, cell_name("", index), "the run without it")
             return
-        number = self.given(name, place, value, default)
+        number = self.given(name, place, value, self.cells.get(place, default))
         if number is not None and (tensor in self.space.parameters or place[1][0] < rows):
             self.cells[place] = number
+
+    def row(self, name: str, row: whole.Row, value: str) -> None:
+        """A whole row as one word; nothing is its default."""
+        if not value.strip():
+            return
+        given = self.space.inputs.get(row.tensor)
+        limit, least = (given.field.limit, given.field.least) if given else (LARGEST, -LARGEST)
+        try:
+            numbers = whole.read(value, row.size, row.samples)
+        except ValueError as error:
+            expected = str(error).removeprefix("expected ").partition("; got")[0]
+            self.error(name, name, f"be {expected}", value, "its default")
+            return
+        if any(abs(number) > limit or number < least for number in numbers):
+            bounds = f"{text(max(least, -limit))} to {text(limit)}"
+            self.error(name, name, f"hold numbers from {bounds}", "others", "its default")
+            return
+        if row.tensor in self.space.parameters or row.leading[0] < self.fields.get("rows", 1):
+            self.cells |= dict(zip(row.places, numbers, strict=True))
 
     def given(self, name: str, place: Place, value: str, default: float) -> float | None:
         """What a cell is set to: a number, or the place of a word; None with an error."""

@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 from urllib.parse import quote
 
+from app import whole
 from app.fields import FieldError
 from app.numbers import exact, single
 from app.scene import catalogue
@@ -134,7 +135,7 @@ class State:
     def link(self, **changes: Any) -> str:
         """The canonical address of this state with changes; None takes a change back.
 
-        Names are the fields', with `lr`, `set` ({cell name: number, word or None}), `do` ({cell name: kind,
+        Names are the fields', with `lr`, `set` ({cell or whole row: number, word or None}), `do` ({cell name: kind,
         (kind, number) or None}) and, as `options`, `settings` ({name: value or None}). Raises ValueError for an unknown
         name, cell or word.
         """
@@ -163,8 +164,7 @@ class State:
         fields: dict[str, Any] = {}
         for name, value in changes.items():
             if name == "set":
-                places = {self.space.place(cell): said for cell, said in value.items()}
-                fields["cells"] = {**self.cells, **{at: self.space.number(at[0], said) for at, said in places.items()}}
+                fields["cells"] = {**self.cells, **whole.cells_of(self.space, value)}
             elif name == "do":
                 fields["switches"] = {**self.switches, **{self.space.switch(cell): one for cell, one in value.items()}}
             elif name == "lr":
@@ -211,8 +211,9 @@ class State:
     @cached_property
     def traced(self) -> list[tuple[str, str]]:
         """The part of the query that makes the trace."""
-        pairs = []
-        for name, index in self.cells:
+        rows = whole.changed(self.space, self.cells)
+        pairs = [(name, whole.said(row, self.value)) for name, row in rows.items()]
+        for name, index in whole.others(self.cells, rows):
             said = self.space.said(name, self.cells[name, index])
             pairs.append((self.space.field(name, index, self.rows), said if isinstance(said, str) else exact(said)))
         if self.rows > 1:

@@ -8,7 +8,7 @@ from typing import Any
 
 from app.fields import FieldError
 from app.inline import cell_name
-from app.page import changes, forms, longhand, matrices, results, scenes, settings, take, timeline
+from app.page import changes, forms, longhand, matrices, paints, results, scenes, settings, take, timeline
 from app.page.run import Data, Recorded, Run
 from app.space import split_cell
 from app.state import State
@@ -68,6 +68,7 @@ def build(run: Run, *, heading: Mapping[str, Any], origin: str) -> Data:
         "longhand": longhand.longhand(run),
         "made_of": longhand.made_of(run),
         "forms": forms.forms(run),
+        "paints": paints.paints(run),
         "settings": settings.settings(state),
         "lab": {},
         "training": None,

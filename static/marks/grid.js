@@ -93,7 +93,7 @@ export function draw(holder, table) {
 }
 
 /** A custom property as a colour that a canvas takes: the theme's side of light-dark(). @param {HTMLElement} element @param {string} name */
-function themed(element, name) {
+export function themed(element, name) {
   element.style.color = `var(${name})`;
   const found = window.getComputedStyle(element).color;
   element.style.color = "";

@@ -165,7 +165,7 @@ def test_a_bad_field_is_said_with_expected_and_got_and_the_rest_runs():
         ("activation=gelu", "Hidden activation must be one of relu, none; got “gelu”. Using relu."),
         ("frozen=nothing", "frozen must name a parameter or a cell of PARAMETERS; got “nothing”. Using the others."),
         ("step=-1", "step must be a whole number from 0 to 9999; got “-1”. Using 0."),
-        ("view=3d", "view must be one of network, flow, memory, graph, matrices; got “3d”. Using network."),
+        ("view=3d", "view must be one of network, image, flow, memory, graph, matrices; got “3d”. Using network."),
     ],
 )  # fmt: skip
 def test_every_error_names_the_field_what_it_must_be_and_what_came(query, message):
