@@ -212,7 +212,7 @@ class State:
     def traced(self) -> list[tuple[str, str]]:
         """The part of the query that makes the trace."""
         rows = whole.changed(self.space, self.cells)
-        pairs = [(name, whole.said(row, self.value)) for name, row in rows.items()]
+        pairs = [(name, whole.said(self.space, self.cells, row)) for name, row in rows.items()]
         for name, index in whole.others(self.cells, rows):
             said = self.space.said(name, self.cells[name, index])
             pairs.append((self.space.field(name, index, self.rows), said if isinstance(said, str) else exact(said)))
