@@ -24,6 +24,8 @@ from engine.trace import Trace
 
 SLUG = "activation_functions"
 PLACES = (-5, -1, 0, 1, 5)
+KEPT = 1.4142
+"""The gain that makes up for the half of the units that ReLU silences: √2."""
 OWN = (0.0, 0.8, 0.2, -0.6, -0.2, 0.9, 0.4, -0.5, 0.0)
 SOURCES = {
     "relu": "Glorot, Bordes and Bengio 2011",
@@ -118,7 +120,18 @@ def _named() -> Mapping[str, Any]:
         "random": {"link": shown(SLUG, rows=4, options={"weights": "random"}).link("loss")},
         "deep": {"layers": 5, "width": 16, "examples": 100, "apart": measured.collapsed()},
         "starts": _starts(),
+        "deep_network": {
+            "layers": measured.LAYERS,
+            "width": measured.WIDTH,
+            "kept": _left("relu", KEPT),
+            "pushed": _left("tanh", 4.0),
+        },
     }
+
+
+def _left(activation: str, gain: float) -> Data:
+    """What is left of the gradient at the first layer."""
+    return {"gain": gain, "left": measured.fading(activation, gain)[-1]}
 
 
 def _starts() -> Data:

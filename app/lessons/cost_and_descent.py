@@ -23,6 +23,7 @@ from engine.trace import Trace
 SLUG = "cost_and_descent"
 LINE_RATES = (("too small", 0.02), ("right", 0.2), ("too large", 0.47))
 LINE_START, LINE_STEPS = -1.0, 8
+NAMED_RATES = (0.02, 0.1, 0.38, 0.4)
 TINY_RATES = (0.1, 0.05, 0.02, 0.01)
 DIGIT_RATES = (0.1, 1.0, 3.0, 10.0, 30.0)
 RULES = {"sgd": "gradient descent", "momentum": "momentum 0.9", "adam": "Adam"}
@@ -82,6 +83,7 @@ def _named() -> Mapping[str, Any]:
             "step": step_of(whole.trace, "line.weight.updated"),
             "loss": whole.loss,
         },
+        "rates": list(NAMED_RATES),
         "one": _one_dimension(b, along),
         "tiny": _tiny(),
         "digits": _digits(),

@@ -60,6 +60,10 @@ def expected_errors() -> list[str]:
     return []
 
 
+# What Chromium says of drawing in three dimensions without a graphics card: of its speed, not of the page.
+ABOUT_SPEED = re.compile(r"^Canvas2D: Multiple readback|^\[\.WebGL-.*Performance")
+
+
 @dataclass
 class Complaints:
     """What the browser objected to on the pages of one test."""
@@ -76,7 +80,9 @@ class Complaints:
 
     def _console(self, message: ConsoleMessage) -> None:
         # A failed response is reported with its address by `_response`.
-        if message.type in ("error", "warning") and not message.text.startswith("Failed to load resource"):
+        if message.text.startswith("Failed to load resource") or ABOUT_SPEED.search(message.text):
+            return
+        if message.type in ("error", "warning"):
             self.found.append(f"console {message.type}: {message.text}")
 
     def _request(self, request: Request) -> None:

@@ -55,6 +55,14 @@ def test_the_least_loss_of_a_plane_is_a_quarter_and_nothing_moves_there():
     assert (linear["weights"], linear["bias"], linear["error"], linear["gradient"]) == ([0, 0], 0.5, 0.25, 0)
 
 
+def test_relu_is_kept_by_the_root_of_two_and_tanh_explodes_when_it_is_pushed():
+    deep = text()["deep_network"]
+    assert 0.5 < deep["kept"]["left"] < 1 and deep["kept"]["gain"] == pytest.approx(2**0.5, abs=1e-4)
+    assert deep["pushed"]["left"] > 1e4
+    rows = {row["name"]: row["left"] for row in lab(chosen())["fading"]["rows"]}
+    assert rows["sigmoid"][-1] < 1e-12 and rows["none"][-1] > 0.5
+
+
 def test_the_lab_fits_the_curve_that_is_asked_for():
     found = lab(chosen(curve="zigzag", units=4))["fit"]
     assert found["error"] < 1e-12 and found["halved"] is None and len(found["weights"]) == 4

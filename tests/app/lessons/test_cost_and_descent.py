@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.exercise import check
-from app.lessons.cost_and_descent import LESSON, LINE_STEPS, SLUG, lab, prose
+from app.lessons.cost_and_descent import LESSON, LINE_STEPS, NAMED_RATES, SLUG, lab, prose
 from app.lessons.cost_and_descent_figures import B_RANGE, W_RANGE
 from app.shown import shown
 from engine.experiments.cost_and_descent import LONGEST, least, loss_slice, walk
@@ -76,7 +76,7 @@ def test_momentum_overshoots_and_adam_starts_straight_as_the_text_says():
 
 
 def test_named_rates_are_too_slow_fair_hopping_and_out():
-    slow, fair, hopping, out = (walk("sgd", rate, START) for rate in (0.02, 0.1, 0.38, 0.4))
+    slow, fair, hopping, out = (walk("sgd", rate, START) for rate in NAMED_RATES)
     assert slow.arrival is None and fair.arrival is not None and out.losses[-1] > 1e4
     sides = [place[0] > 0 for place in hopping.places[:10]]
     assert sides == [not sides[0] if at % 2 else sides[0] for at in range(10)]
