@@ -66,8 +66,7 @@ def stage(slug: str) -> State:
     """A lesson's default state."""
     lesson = lessons.catalogue()[slug]
     model = catalogue()[lesson.model]
-    request = model.canonical(lesson.request)
-    return state_of(space_of(f"/lessons/{slug}", model, request, model.trace(request), lesson.examples))
+    return state_of(space_of(f"/lessons/{slug}", model, model.canonical(lesson.request), lesson.examples))
 
 
 def shown(slug: str, **changes: Any) -> Shown:

@@ -5,16 +5,18 @@ Read off the model and its default run, so nothing is listed twice. Reading an a
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from app.inline import cell_name as cell_name
 from app.numbers import single
+from engine.errors import InputError
 from engine.labels import cell_label, subscripts
 from engine.models.fields import InputField
 from engine.models.model import Model, Option
@@ -24,6 +26,7 @@ MAX_ROWS = 16
 TARGET = "target"
 Place = tuple[str, Index]
 Frozen = tuple[str, Index | None]
+Options = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -56,9 +59,10 @@ class Space:
     path:       the page's address without its query.
     request:    the default request, complete, in the API's form, for one example.
     inputs:     by name; the target, where there is one, is the last of them.
-    parameters: the records of the default run's parameters; switches: of the activations that can be replaced.
+    parameters: the records of the run's parameters; switches: of the activations that can be replaced.
     options:    by name, each with its title, values and their names.
     frozen:     what the default update leaves alone.
+    of_options: the space where options are chosen, by those that are not the default; None where there are none.
     """
 
     path: str
@@ -69,6 +73,14 @@ class Space:
     options: Mapping[str, Option] = field(default_factory=dict)
     learning_rate: float = 0.0
     frozen: frozenset[Frozen] = frozenset()
+    of_options: Callable[[Options], Space] | None = field(default=None, compare=False, repr=False)
+
+    def with_options(self, options: Mapping[str, str | None]) -> Space:
+        """The space of the run with these options, which may have other parameters, or other values of them."""
+        known = {name: choice for name, choice in options.items() if choice and name in self.options}
+        chosen = {name: choice for name, choice in known.items() if choice in self.options[name].values}
+        others = tuple(sorted((name, choice) for name, choice in chosen.items() if choice != self.choice(name)))
+        return self.of_options(others) if self.of_options else self
 
     @property
     def known(self) -> list[str]:
@@ -197,12 +209,25 @@ class Space:
         return sorted(frozen, key=lambda one: (self._order[one[0]], one[1] or ()))
 
 
-def space_of(
-    path: str, model: Model, request: Mapping[str, Any], trace: Trace, examples: Sequence[Mapping[str, Any]] = ()
+def space_of(path: str, model: Model, request: Mapping[str, Any], examples: Sequence[Mapping[str, Any]] = ()) -> Space:
+    """The space of a model's default request (complete, one example); examples: further default rows."""
+
+    @functools.lru_cache(maxsize=64)
+    def of_options(options: Options) -> Space:
+        asked = {**request, "options": {**request.get("options", {}), **dict(options)}}
+        try:
+            trace = model.trace({**asked, "interventions": [], "backward": False, "update": None})
+        except InputError:  # the run itself says what does not fit
+            return of_options(())
+        return replace(_space_of_run(path, model, request, trace, examples), of_options=of_options)
+
+    return of_options(())
+
+
+def _space_of_run(
+    path: str, model: Model, request: Mapping[str, Any], trace: Trace, examples: Sequence[Mapping[str, Any]]
 ) -> Space:
-    """The space of a model's default request (complete, one example) and its run; examples: further default rows."""
     update = request.get("update") or {}
-    made = {output for step in trace.steps for output in step.outputs}
     fields = [(field, request["inputs"][field.name]) for field in model.inputs]
     if model.target is not None:
         fields.append((model.target, request["target"]))
@@ -217,9 +242,7 @@ def space_of(
             )
             for one, value in fields
         },
-        parameters={
-            name: record for name, record in trace.tensors.items() if record.kind == "parameter" and name not in made
-        },
+        parameters={name: record for name, record in trace.tensors.items() if record.kind == "parameter"},
         switches=_switches(trace),
         options={option.name: option for option in model.options},
         learning_rate=float(update.get("learning_rate", 0.1)),

@@ -160,19 +160,19 @@ class State:
 
     def changed(self, **changes: Any) -> State:
         """This state with the changes that `link` takes."""
-        fields: dict[str, Any] = {}
+        options = {**self.options, **changes.pop("options", {})}
+        space = self.space.with_options(options)
+        fields: dict[str, Any] = {"space": space, "options": options}
         for name, value in changes.items():
             if name == "set":
-                places = {self.space.place(cell): said for cell, said in value.items()}
-                fields["cells"] = {**self.cells, **{at: self.space.number(at[0], said) for at, said in places.items()}}
+                places = {space.place(cell): said for cell, said in value.items()}
+                fields["cells"] = {**self.cells, **{at: space.number(at[0], said) for at, said in places.items()}}
             elif name == "do":
-                fields["switches"] = {**self.switches, **{self.space.switch(cell): one for cell, one in value.items()}}
+                fields["switches"] = {**self.switches, **{space.switch(cell): one for cell, one in value.items()}}
             elif name == "lr":
                 fields["learning_rate"] = value
             elif name == "frozen":
-                fields["frozen"] = self.space.frozen if value is None else self.space.frozen_of(value)
-            elif name == "options":
-                fields["options"] = {**self.options, **value}
+                fields["frozen"] = space.frozen if value is None else space.frozen_of(value)
             elif name in _LOOK or name in ("rows", "answers"):
                 fields[name] = _DEFAULTS[name] if value is None else value
             else:
@@ -244,6 +244,7 @@ _DEFAULTS["answers"] = {}
 
 def state_of(space: Space) -> State:
     """The default state."""
+    space = space.with_options({})
     return State(space, space.frozen)
 
 

@@ -86,7 +86,7 @@ def _subject(path: str, found: Model, heading: Mapping[str, Any], about: Lesson 
     request = {**defaults, **asked, "inputs": inputs, "options": options}
     request["update"] = {"rule": "sgd", "learning_rate": 0.1, "frozen": [], **(request.get("update") or {})}
     examples = about.examples if about else ()
-    space = space_of(path, found, request, found.trace(request), examples)
+    space = space_of(path, found, request, examples)
     return Subject(found, space, heading, about)
 
 

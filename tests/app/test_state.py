@@ -13,10 +13,7 @@ from engine.models import catalogue
 
 MODEL = catalogue()["tiny_network"]
 REQUEST = {**MODEL.defaults, "update": {"rule": "sgd", "learning_rate": 0.1, "frozen": []}}
-SPACE = space_of(
-    "/lessons/one", MODEL, REQUEST, MODEL.trace(REQUEST),
-    examples=({"x": [0, 1], "target": 4}, {"x": [1, 0], "target": 2}),
-)  # fmt: skip
+SPACE = space_of("/lessons/one", MODEL, REQUEST, examples=({"x": [0, 1], "target": 4}, {"x": [1, 0], "target": 2}))
 
 
 def state(query: str = ""):
@@ -254,7 +251,7 @@ def test_cells_are_named_and_read_the_same_way():
 def test_words_are_read_written_and_refused_like_numbers():
     model = catalogue()["one_attention_head"]
     request = {**model.defaults, "update": {"rule": "sgd", "learning_rate": 0.1, "frozen": []}}
-    space = space_of("/models/one", model, request, model.trace(request))
+    space = space_of("/models/one", model, request)
     start = state_of(space)
     link = start.link(set={"tokens[2]": "the"})
     assert link == "/models/one?tokens[2]=the"
@@ -266,3 +263,41 @@ def test_words_are_read_written_and_refused_like_numbers():
     assert error.message.endswith("got “dragon”. Using blue.")
     with pytest.raises(ValueError, match="expected a number or a word of tokens; got 'dragon'"):
         start.link(set={"tokens[2]": "dragon"})
+
+
+@pytest.fixture(scope="module")
+def facts_space():
+    model = catalogue()["where_facts_live"]
+    return space_of("/models/facts", model, model.defaults)
+
+
+def test_fields_of_a_run_with_options_start_from_that_runs_own_parameters(facts_space):
+    model = catalogue()["where_facts_live"]
+    for choice in ("written", "untrained", "learned"):
+        found = read(facts_space, [("weights", choice)])
+        own = model.module({"weights": choice}).get_parameter("key.weight")
+        assert found.value("key.weight", (0, 3)) == pytest.approx(own[0, 3].item(), rel=1e-6)
+        assert found.request["edits"] == []
+    assert read(facts_space, [("weights", "untrained")]).baseline.request["options"]["weights"] == "written"
+
+
+def test_an_option_that_a_form_changes_brings_its_own_parameters_and_keeps_what_was_edited(facts_space):
+    untouched, edited = ("key.weight[0,0]", "1"), ("key.weight[0,1]", "0.25")
+    form = [untouched, edited, ("shown:weights", "written"), ("weights", "untrained")]
+    found = read(facts_space, form)
+    assert found.errors == ()
+    assert found.request["edits"] == [{"parameter": "key.weight", "index": [0, 1], "value": 0.25}]
+    assert found.address == "/models/facts?key.weight[0,1]=0.25&weights=untrained"
+    as_a_link = read(facts_space, [untouched, ("weights", "untrained")])
+    assert as_a_link.request["edits"] == [{"parameter": "key.weight", "index": [0, 0], "value": 1.0}]
+
+
+def test_a_link_to_other_options_sets_cells_of_that_run(facts_space):
+    start = state_of(facts_space)
+    own = catalogue()["where_facts_live"].module({"weights": "learned"}).get_parameter("key.bias")[0].item()
+    other = read(facts_space, [("weights", "learned")])
+    assert start.link(set={"key.bias[0]": other.value("key.bias", (0,))}, options={"weights": "learned"}) == (
+        "/models/facts?weights=learned"
+    )
+    assert other.value("key.bias", (0,)) == pytest.approx(own, rel=1e-6)
+    assert other.link(options={"weights": None}) == "/models/facts"
