@@ -100,7 +100,7 @@ def _other(field: Mapping[str, Any], more: float) -> str:
     """Another value of a field: the next of its words, else a number with more digits."""
     words = field["choices"]
     if not words:
-        return f"{field['number'] + more:g}"
+        return f"{field['number'] / 2 + more:g}"
     return urllib.parse.quote(words[(int(field["number"]) + 1) % len(words)])
 
 
