@@ -103,6 +103,10 @@ class Space:
         shape = self.switches[name].shape if name in self.switches else None
         return shape is not None and _inside(index, shape)
 
+    def has_parameter(self, name: str, index: Index | None) -> bool:
+        """Whether there is such a parameter, or such a cell of one."""
+        return name in self.parameters and (index is None or _inside(index, self.parameters[name].shape))
+
     def in_order(self, places: Iterable[Place]) -> list[Place]:
         """In the order of links: inputs, parameters, the target; switches by their making."""
         return sorted(places, key=lambda place: (self._order[place[0]], place[1]))
@@ -186,11 +190,7 @@ class Space:
         found: set[Frozen] = set()
         for given in names:
             name, index = (given, None) if given in self.parameters else split_cell(given)
-            if (
-                name not in self.parameters
-                or (index is None and name != given)
-                or (index is not None and self.default(name, index) is None)
-            ):
+            if (index is None and name != given) or not self.has_parameter(name, index):
                 raise ValueError(f"expected a parameter or a cell of one; got {given!r}")
             found.add((name, index))
         return self.whole(found)

@@ -162,13 +162,14 @@ class State:
         """This state with the changes that `link` takes."""
         options = {**self.options, **changes.pop("options", {})}
         space = self.space.with_options(options)
-        fields: dict[str, Any] = {"space": space, "options": options}
+        start = self if space is self.space else self._within(space)
+        fields: dict[str, Any] = {"options": options}
         for name, value in changes.items():
             if name == "set":
                 places = {space.place(cell): said for cell, said in value.items()}
-                fields["cells"] = {**self.cells, **{at: space.number(at[0], said) for at, said in places.items()}}
+                fields["cells"] = {**start.cells, **{at: space.number(at[0], said) for at, said in places.items()}}
             elif name == "do":
-                fields["switches"] = {**self.switches, **{space.switch(cell): one for cell, one in value.items()}}
+                fields["switches"] = {**start.switches, **{space.switch(cell): one for cell, one in value.items()}}
             elif name == "lr":
                 fields["learning_rate"] = value
             elif name == "frozen":
@@ -177,7 +178,17 @@ class State:
                 fields[name] = _DEFAULTS[name] if value is None else value
             else:
                 raise ValueError(f"expected a field of the state; got {name!r}")
-        return normal(replace(self, errors=(), raw={}, **fields))
+        return normal(replace(start, errors=(), raw={}, **fields))
+
+    def _within(self, space: Space) -> State:
+        """This state in the space of other options, without what is not there."""
+        return replace(
+            self,
+            space=space,
+            cells={place: value for place, value in self.cells.items() if space.default(*place) is not None},
+            switches={place: switch for place, switch in self.switches.items() if space.has_switch(*place)},
+            frozen=frozenset(one for one in self.frozen if space.has_parameter(*one)),
+        )
 
     def hidden(self, *without: str) -> list[tuple[str, str]]:
         """(name, value) pairs of the canonical query for hidden inputs, without those fields.

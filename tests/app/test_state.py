@@ -301,3 +301,30 @@ def test_a_link_to_other_options_sets_cells_of_that_run(facts_space):
     )
     assert other.value("key.bias", (0,)) == pytest.approx(own, rel=1e-6)
     assert other.link(options={"weights": None}) == "/models/facts"
+
+
+def test_a_link_to_other_options_leaves_out_what_their_run_does_not_have():
+    model = catalogue()["norm_and_residual"]
+    space = space_of("/models/deep", model, model.defaults)
+    (name, *_) = (name for name in space.switches if name.endswith(".mean"))
+    start = state_of(space).changed(do={f"{name}[0]": "off"}, set={"layers.0.weight[0,0]": 0.5})
+    assert name not in read(space, [("norm", "rms")]).space.switches
+    assert start.link(options={"norm": "rms"}) == "/models/deep?layers.0.weight[0,0]=0.5&norm=rms"
+    assert start.link(step=1).startswith(start.address)
+
+
+@pytest.mark.parametrize("name", list(catalogue()))
+def test_every_option_of_every_model_can_be_chosen_from_any_of_its_runs(name):
+    model = catalogue()[name]
+    space = space_of("/models/one", model, model.defaults)
+    switches, cells = list(space.switches), list(space.parameters)
+    start = state_of(space).changed(
+        do={cell_name(one, (0,) * len(space.switches[one].shape)): "off" for one in switches},
+        set={cell_name(one, (0,) * len(space.parameters[one].shape)): 0.123 for one in cells},
+        frozen=cells,
+    )
+    for option in model.options:
+        for choice in option.values:
+            other = start.changed(options={option.name: choice})
+            assert read(space, parse_qsl(urlsplit(other.address).query, keep_blank_values=True)) == other
+            assert other.changed(options={option.name: None}).options == {}
