@@ -307,9 +307,9 @@ def test_a_link_to_other_options_leaves_out_what_their_run_does_not_have():
     model = catalogue()["norm_and_residual"]
     space = space_of("/models/deep", model, model.defaults)
     (name, *_) = (name for name in space.switches if name.endswith(".mean"))
-    start = state_of(space).changed(do={f"{name}[0]": "off"}, set={"layers.0.weight[0,0]": 0.5})
+    start = state_of(space).changed(do={f"{name}[0]": "off"}, set={"layers.0.weight[0,0]": 0.375})
     assert name not in read(space, [("norm", "rms")]).space.switches
-    assert start.link(options={"norm": "rms"}) == "/models/deep?layers.0.weight[0,0]=0.5&norm=rms"
+    assert start.link(options={"norm": "rms"}) == "/models/deep?layers.0.weight[0,0]=0.375&norm=rms"
     assert start.link(step=1).startswith(start.address)
 
 
