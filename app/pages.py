@@ -26,6 +26,7 @@ from engine.models import catalogue as models
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 HEADERS = {"cache-control": "no-cache", "vary": "accept-encoding"}
+LIVE = {**HEADERS, "cache-control": "no-store"}
 
 
 @router.get("/")
@@ -56,7 +57,7 @@ async def lesson_json(slug: str, request: Request, services: Shared) -> Response
 @router.get("/lessons/{slug}")
 async def lesson(slug: str, request: Request, services: Shared) -> Response:
     """A lesson, in the state that the query names."""
-    return await _html(services, request, "lesson", slug)
+    return await html_page(services, request, "lesson", slug, request.url.query)
 
 
 @router.get("/models")
@@ -80,7 +81,7 @@ async def model_json(name: str, request: Request, services: Shared) -> Response:
 @router.get("/models/{name}")
 async def model(name: str, request: Request, services: Shared) -> Response:
     """A model by itself: the stage, with every field."""
-    return await _html(services, request, "model", name)
+    return await html_page(services, request, "model", name, request.url.query)
 
 
 @router.get("/traces/{trace_id}.json")
@@ -156,15 +157,31 @@ def error_page(request: Request, problem: Problem) -> Response | None:
 
 async def _page(services: Services, request: Request, kind: str, name: str) -> Page:
     query, origin = request.url.query, _origin(request)
-    page = await run(services, lambda _: source.page(kind, name, query, origin))
-    return _found(services, page, kind, name)
+
+    def work() -> Page | None:
+        page = source.page(kind, name, query, origin)
+        return source.with_training(page, name, services.runs) if page and page.state.run else page
+
+    return _found(services, await run(services, lambda _: work()), kind, name)
 
 
-async def _html(services: Services, request: Request, kind: str, name: str) -> Response:
-    query, origin = request.url.query, _origin(request)
-    rendered = await run(services, lambda _: _rendered(kind, name, query, origin))
+async def html_page(
+    services: Services, request: Request, kind: str, name: str, query: str, notice: Mapping[str, Any] | None = None
+) -> Response:
+    """A lesson or a model at a query. notice: {status, message, retry} of what went wrong in the training panel."""
+    origin = _origin(request)
+
+    def work() -> tuple[Page, bytes] | None:
+        page = source.page(kind, name, query, origin)
+        if page is None or not (page.state.run or notice):
+            return _rendered(kind, name, query, origin)
+        page = source.with_training(page, name, services.runs, notice)
+        return page, _render(page, _template(kind, name), "lessons").encode()
+
+    rendered = await run(services, lambda _: work())
     page = _found(services, rendered and rendered[0], kind, name)
-    return HTMLResponse(rendered and rendered[1], page.status, HEADERS)
+    status = notice["status"] if notice else page.status
+    return HTMLResponse(rendered and rendered[1], status, LIVE if notice or page.state.run else HEADERS)
 
 
 def _found(services: Services, page: Page | None, kind: str, name: str) -> Page:
@@ -180,9 +197,12 @@ def _rendered(kind: str, name: str, query: str, origin: str) -> tuple[Page, byte
     page = source.page(kind, name, query, origin)
     if page is None:
         return None
-    template = f"lessons/{name}.html" if kind == "lesson" else "model.html"
-    here = "lessons" if kind == "lesson" else "models"
-    return page, _render(page, template if templating.has(template) else "lesson.html", here).encode()
+    return page, _render(page, _template(kind, name), "lessons" if kind == "lesson" else "models").encode()
+
+
+def _template(kind: str, name: str) -> str:
+    own = f"lessons/{name}.html" if kind == "lesson" else "model.html"
+    return own if templating.has(own) else "lesson.html"
 
 
 def _render(page: Page, template: str, here: str) -> str:

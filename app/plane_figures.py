@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import functools
 import html
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 
-from app.numbers import text
+from app.curves import ticks
 
 Figure = dict[str, Any]
 Line = tuple[str, Sequence[Sequence[float]], bool]
@@ -53,7 +52,7 @@ def surface(
             "z": values,
             "zmin": -size,
             "zmax": size,
-            "colorbar": {**heat["colorbar"], **_ticks(-size, size, 7)},
+            "colorbar": {**heat["colorbar"], **ticks(-size, size, 7)},
             "hovertemplate": f"{across} = %{{x}}<br>{up} = %{{y}}<br>{value} = %{{z}}<extra></extra>",
         }
     ]
@@ -70,29 +69,16 @@ def surface(
         labels = [html.escape(label) for label, _, _ in points]
         data.append({**inputs, "x": [x for _, x, _ in points], "y": [y for _, _, y in points], "text": labels})
     lower, upper = axis[0], axis[-1]
-    layout, ticks = style["layout"], _ticks(lower, upper, 9)
+    layout, marked = style["layout"], ticks(lower, upper, 9)
     return {
         "data": data,
         "layout": {
             **layout,
-            "xaxis": {**layout["xaxis"], "title": {"text": across}, "range": [lower, upper], **ticks},
-            "yaxis": {**layout["yaxis"], "title": {"text": up}, "range": [lower, upper], **ticks},
+            "xaxis": {**layout["xaxis"], "title": {"text": across}, "range": [lower, upper], **marked},
+            "yaxis": {**layout["yaxis"], "title": {"text": up}, "range": [lower, upper], **marked},
             "annotations": _labels(lines, points, (lower, upper), layout["annotations"][0]),
         },
     }
-
-
-def _ticks(lower: float, upper: float, most: int) -> Figure:
-    """Where an axis is labelled, and how, so that no number of a picture is made in the browser.
-
-    At most `most` multiples of 1, 2 or 5 times a power of ten.
-    """
-    least = (upper - lower) / (most - 1)
-    power = 10.0 ** math.floor(math.log10(least))
-    step = next(part * power for part in (1, 2, 5, 10) if part * power >= least * (1 - 1e-9))
-    first, last = math.ceil(lower / step - 1e-9), math.floor(upper / step + 1e-9)
-    values = [float(f"{number * step:.12g}") for number in range(first, last + 1)]
-    return {"tickmode": "array", "tickvals": values, "ticktext": [text(value) for value in values]}
 
 
 def _labels(

@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from app import whole
 from app.exercise import read_number
+from app.fields import FieldError
 from app.numbers import exact, text
 from app.space import MAX_ROWS, Frozen, Place, Space, cell_name, split_cell
-from app.state import KINDS, VIEWS, FieldError, State, Switch, normal, state_of
+from app.state import KINDS, VIEWS, State, Switch, normal, state_of
 
 LARGEST = 1e6
 MAX_STEP = 9_999
@@ -45,8 +47,8 @@ def read(space: Space, pairs: Iterable[tuple[str, str]]) -> State:
             given[name] = value
     if "rows" in given:
         reader.whole("rows", given.pop("rows"), 1, space.most_rows, 1)
-    for name, value in given.items():
-        reader.take(name, value)
+    for name in sorted(given, key=lambda name: whole.row_of(space, name) is None):  # cells are set within their row
+        reader.take(name, given[name])
     if frozen:
         reader.freeze(frozen)
     return reader.state(given)
@@ -61,6 +63,7 @@ class _Reader:
     kinds: dict[Place, str] = field(default_factory=dict)
     numbers: dict[Place, tuple[str, float | None]] = field(default_factory=dict)
     options: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, float | str] = field(default_factory=dict)
     answers: dict[int, str] = field(default_factory=dict)
     earlier: dict[str, str] = field(default_factory=dict)
     errors: list[FieldError] = field(default_factory=list)
@@ -68,6 +71,10 @@ class _Reader:
     def take(self, name: str, value: str) -> None:
         if name in self.space.options:
             self.choose(name, value)
+        elif name in self.space.settings:
+            self.set(name, value)
+        elif name == "run" and self.space.trains:
+            self.training(value)
         elif name == "lr":
             self.rate(value)
         elif name == "step":
@@ -93,6 +100,8 @@ class _Reader:
             pass
         elif name.startswith(("do:", "by:")):
             self.switch(name, value)
+        elif row := whole.row_of(self.space, name):
+            self.row(name, row, value)
         else:
             self.cell(name, value)
 
@@ -104,6 +113,7 @@ class _Reader:
             "cells": self.cells,
             "switches": {place: switch for place, switch in switches.items() if switch},
             "options": self.options,
+            "settings": self.settings,
             "answers": self.answers,
             "errors": tuple(self.errors),
             "raw": raw,
@@ -144,9 +154,28 @@ class _Reader:
             wanted = f"have an index inside {' by '.join(map(str, shape))}, from 0"
             self.error(name, tensor, wanted, cell_name("", index), "the run without it")
             return
-        number = self.given(name, place, value, default)
+        number = self.given(name, place, value, self.cells.get(place, default))
         if number is not None and (tensor in self.space.parameters or place[1][0] < rows):
             self.cells[place] = number
+
+    def row(self, name: str, row: whole.Row, value: str) -> None:
+        """A whole row as one word; nothing is its default."""
+        if not value.strip():
+            return
+        given = self.space.inputs.get(row.tensor)
+        limit, least = (given.field.limit, given.field.least) if given else (LARGEST, -LARGEST)
+        try:
+            numbers = whole.read(value, row.size, row.samples)
+        except ValueError as error:
+            expected = str(error).removeprefix("expected ").partition("; got")[0]
+            self.error(name, name, f"be {expected}", value, "its default")
+            return
+        if any(abs(number) > limit or number < least for number in numbers):
+            bounds = f"{text(max(least, -limit))} to {text(limit)}"
+            self.error(name, name, f"hold numbers from {bounds}", "others", "its default")
+            return
+        if row.tensor in self.space.parameters or row.leading[0] < self.fields.get("rows", 1):
+            self.cells |= dict(zip(row.places, numbers, strict=True))
 
     def given(self, name: str, place: Place, value: str, default: float) -> float | None:
         """What a cell is set to: a number, or the place of a word; None with an error."""
@@ -201,6 +230,22 @@ class _Reader:
             self.options[name] = value
         else:
             self.error(name, option.title, f"be one of {', '.join(option.values)}", value, self.space.choice(name))
+
+    def set(self, name: str, value: str) -> None:
+        """A setting beside the run."""
+        one = self.space.settings[name]
+        number = _number(value) if one.choices is None else math.nan
+        given: float | str = value if one.choices is not None else int(number) if number.is_integer() else number
+        if one.fits(given):
+            self.settings[name] = given
+        else:
+            self.error(name, one.title, one.expected, value, one.shown(one.default))
+
+    def training(self, value: str) -> None:
+        if re.fullmatch(r"[0-9a-f]{32}|", value, re.ASCII):
+            self.fields["run"] = value
+        else:
+            self.error("run", "run", "be the id of a training run", value, "none")
 
     def rate(self, value: str) -> None:
         number = self.number("lr", "learning rate", value, self.space.learning_rate, 0.0)

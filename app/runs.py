@@ -47,10 +47,20 @@ class Runs:
         self._memory_bytes = memory_bytes
         self._live: dict[str, LiveRun] = {}
 
-    def start(self, model: str, request: Mapping[str, Any], *, steps: int, recipe: Mapping[str, Any]) -> LiveRun:
-        """A new run. Raises LaneFull, InputError for what does not fit, Problem for what the model could not run."""
+    def start(
+        self,
+        model: str,
+        request: Mapping[str, Any],
+        *,
+        steps: int,
+        recipe: Mapping[str, Any],
+        pause_at: int | None = None,
+    ) -> LiveRun:
+        """A new run; pause_at: the step to pause after. Raises LaneFull, InputError for what does not fit, Problem for
+        what the model could not run.
+        """
         run = Run(uuid.uuid4().hex, model, request, recipe, steps)
-        return self._begin(run, lambda: self.store.add(run))
+        return self._begin(run, lambda: self.store.add(run), pause_at)
 
     def resume(self, run_id: str, steps: int | None = None) -> Run:
         """Goes on from the last checkpoint; steps: only so many, then it pauses again."""
@@ -121,7 +131,7 @@ class Runs:
         return kept + [point for point in (live.points if live else []) if point["step"] > last]
 
     def checkpoint(self, run_id: str) -> dict[str, Any] | None:
-        """The last one: {state, losses}; None before the first."""
+        """The last one: {state, losses}; None before the first. Raises Problem 404."""
         run = self.store.find(run_id)
         if run is None:
             raise missing("run", run_id)

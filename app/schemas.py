@@ -141,7 +141,8 @@ class TraceRequest(RunRequest):
 class TrainRequest(RunRequest):
     """Gradient descent from the edited parameters: `update` (by default rate 0.1, nothing frozen), `steps` times.
 
-    recipe: what a model's own loop takes besides. background: answer at once; the run goes on by itself.
+    recipe: what a model's own loop takes besides; of others, {"optimiser": "sgd"}, "momentum" or "adam". background:
+    answer at once; the run goes on by itself.
     """
 
     model_config = ConfigDict(

@@ -5,22 +5,21 @@ Read off the model and its default run, so nothing is listed twice. Reading an a
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from app.fields import Setting
 from app.inline import cell_name as cell_name
 from app.numbers import single
-from engine.errors import InputError
 from engine.labels import cell_label, subscripts
 from engine.models.fields import InputField
-from engine.models.model import Model, Option
-from engine.trace import Index, TensorRecord, Trace
+from engine.models.model import Option
+from engine.trace import Index, TensorRecord
 
 MAX_ROWS = 16
 TARGET = "target"
@@ -63,6 +62,7 @@ class Space:
     options:    by name, each with its title, values and their names.
     frozen:     what the default update leaves alone.
     of_options: the space where options are chosen, by those that are not the default; None where there are none.
+    settings:   by name, what may be chosen beside the run; trains: whether the page has a training panel.
     """
 
     path: str
@@ -73,6 +73,8 @@ class Space:
     options: Mapping[str, Option] = field(default_factory=dict)
     learning_rate: float = 0.0
     frozen: frozenset[Frozen] = frozenset()
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    trains: bool = False
     of_options: Callable[[Options], Space] | None = field(default=None, compare=False, repr=False)
 
     def with_options(self, options: Mapping[str, str | None]) -> Space:
@@ -120,6 +122,17 @@ class Space:
     def choice(self, option: str) -> str:
         """The default choice of an option."""
         return self.request.get("options", {}).get(option, self.options[option].default)
+
+    def chosen(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings that differ from their defaults, None counting as one; ValueError for what does not fit."""
+        for name, value in settings.items():
+            if name not in self.settings:
+                raise ValueError(f"expected one of the settings {', '.join(self.settings) or '(none)'}; got {name!r}")
+            if value is not None and not self.settings[name].fits(value):
+                raise ValueError(f"expected {name} to {self.settings[name].expected}; got {value!r}")
+        return {
+            name: settings[name] for name, one in self.settings.items() if settings.get(name) not in (None, one.default)
+        }
 
     def label(self, name: str, index: Index, rows: int = 1) -> str:
         """How a cell is written; rows: how many examples the run has."""
@@ -209,51 +222,6 @@ class Space:
         return sorted(frozen, key=lambda one: (self._order[one[0]], one[1] or ()))
 
 
-def space_of(path: str, model: Model, request: Mapping[str, Any], examples: Sequence[Mapping[str, Any]] = ()) -> Space:
-    """The space of a model's default request (complete, one example); examples: further default rows."""
-
-    @functools.lru_cache(maxsize=64)
-    def of_options(options: Options) -> Space:
-        asked = {**request, "options": {**request.get("options", {}), **dict(options)}}
-        try:
-            trace = model.trace({**asked, "interventions": [], "backward": False, "update": None})
-        except InputError:  # the run itself says what does not fit
-            return of_options(())
-        return replace(_space_of_run(path, model, request, trace, examples), of_options=of_options)
-
-    return of_options(())
-
-
-def _space_of_run(
-    path: str, model: Model, request: Mapping[str, Any], trace: Trace, examples: Sequence[Mapping[str, Any]]
-) -> Space:
-    update = request.get("update") or {}
-    fields = [(field, request["inputs"][field.name]) for field in model.inputs]
-    if model.target is not None:
-        fields.append((model.target, request["target"]))
-    return Space(
-        path=path,
-        request=request,
-        inputs={
-            one.name: Given(
-                one,
-                trace.tensors[one.name].symbol if one.name in trace.tensors else one.name,
-                tuple(_numbers(one, row) for row in (value, *(row.get(one.name, value) for row in examples))),
-            )
-            for one, value in fields
-        },
-        parameters={name: record for name, record in trace.tensors.items() if record.kind == "parameter"},
-        switches=_switches(trace),
-        options={option.name: option for option in model.options},
-        learning_rate=float(update.get("learning_rate", 0.1)),
-        frozen=frozenset((one["parameter"], _index(one.get("index"))) for one in update.get("frozen", ())),
-    )
-
-
-def _numbers(given: InputField, value: Any) -> tuple[float, ...]:
-    return tuple(map(float, given.numbers(given.name, value)))
-
-
 def split_cell(cell: str) -> tuple[str, Index | None]:
     """The tensor and index of a cell's name; index () for a bare name, None where the brackets can't be read."""
     match = _CELL.fullmatch(cell)
@@ -270,16 +238,6 @@ def indices(shape: tuple[int, ...]) -> Iterator[Index]:
     return itertools.product(*map(range, shape))
 
 
-def _switches(trace: Trace) -> dict[str, TensorRecord]:
-    """The activations that forward makes under a name of their own; () is no place, so single numbers are left out."""
-    found = {}
-    for step in trace.steps:
-        record = trace.tensors[step.output] if step.phase == "forward" else None
-        if record is not None and record.kind == "activation" and record.shape and ":" not in record.name:
-            found[record.name] = record
-    return found
-
-
 def _inside(index: Index, shape: tuple[int, ...]) -> bool:
     return len(index) == len(shape) and all(0 <= at < size for at, size in zip(index, shape, strict=True))
 
@@ -289,7 +247,3 @@ def _at(record: TensorRecord, index: Index) -> float | None:
         return None
     value = float(record.value[tuple(index)])
     return single(value) if math.isfinite(value) else 0.0
-
-
-def _index(index: Any) -> Index | None:
-    return None if index is None else tuple(index)

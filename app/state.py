@@ -5,12 +5,14 @@ Reading a query is query.py's. Nothing else in the app writes the query of a pag
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
-from urllib.parse import quote
 
+from app import whole
+from app.address import encoded, written
+from app.fields import FieldError
 from app.numbers import exact, single
 from app.scene import catalogue
 from app.space import TARGET, Frozen, Place, Space, cell_name
@@ -22,27 +24,13 @@ Switch = tuple[str, float]
 
 
 @dataclass(frozen=True)
-class FieldError:
-    """A field that could not be read: what it must be, what came, and the value that is used instead."""
-
-    field: str
-    label: str
-    expected: str
-    got: str
-    using: str
-
-    @property
-    def message(self) -> str:
-        return f"{self.label} must {self.expected}; got {self.got}. Using {self.using}."
-
-
-@dataclass(frozen=True)
 class State:
     """Everything that a page's address says, without what is default. Made by `state_of` and by read, never by hand.
 
     cells:    values that differ from the default, inputs and targets indexed [row, ...].
     switches: (activation, (unit,)) -> (kind, number); "off" is "set to 0".
     options:  option -> choice, where it is not the default.
+    settings: what is chosen beside the run, where it is not the default; run: the id of the training run shown.
     frozen:   what the update leaves alone (all of it, not the difference); index None is the whole parameter.
     answers:  exercise number -> what was answered.
     raw:      what was sent for each field, for the form; errors: what could not be read.
@@ -54,6 +42,7 @@ class State:
     rows: int = 1
     switches: Mapping[Place, Switch] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, float | str] = field(default_factory=dict)
     learning_rate: float | None = None
     step: int = 0
     cell: str = ""
@@ -65,6 +54,7 @@ class State:
     example: int = 0
     flip: bool = False
     seed: int = 0
+    run: str = ""
     answers: Mapping[int, str] = field(default_factory=dict)
     errors: tuple[FieldError, ...] = field(default=(), compare=False)
     raw: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
@@ -72,6 +62,16 @@ class State:
     @property
     def rate(self) -> float:
         return self.space.learning_rate if self.learning_rate is None else self.learning_rate
+
+    @property
+    def chosen(self) -> dict[str, float | str]:
+        """The value of every setting."""
+        return {name: self.settings.get(name, one.default) for name, one in self.space.settings.items()}
+
+    @property
+    def start(self) -> State:
+        """The default run, with what stands beside it as it is."""
+        return replace(state_of(self.space), settings=self.settings, run=self.run)
 
     @property
     def baseline(self) -> State:
@@ -135,8 +135,9 @@ class State:
     def link(self, **changes: Any) -> str:
         """The canonical address of this state with changes; None takes a change back.
 
-        Names are the fields', with `lr`, `set` ({cell name: number, word or None}) and `do` ({cell name: kind,
-        (kind, number) or None}). Raises ValueError for an unknown name, cell or word.
+        Names are the fields', with `lr`, `set` ({cell or whole row: number, word or None}), `do` ({cell name: kind,
+        (kind, number) or None}) and, as `options`, `settings` ({name: value or None}). Raises ValueError for an unknown
+        name, cell or word.
         """
         if self.guess and "step" in changes:
             changes.setdefault("guess", None)  # another step asks another question
@@ -144,19 +145,19 @@ class State:
             changes.setdefault("prove", None)  # a proof is of the cell it was asked for
         if changes.keys() <= _LOOK.keys():  # the run stays: most links of a page
             look = self._look | {
-                name: _LOOK[name] if value is None else _written(value) for name, value in changes.items()
+                name: _LOOK[name] if value is None else written(value) for name, value in changes.items()
             }
             return self._address({name: value for name, value in look.items() if value != _LOOK[name]})
         return self.changed(**changes).address
 
     def carry(self, address: str) -> str:
-        """Another run's canonical address with this state's exercises: their variant and the answers."""
-        kept = [*(pair for pair in self._look.items() if pair[0] == "seed"), *self._answers]
-        return f"{address}{'&' if '?' in address else '?'}{_encoded(kept)}" if kept else address
+        """Another run's canonical address with what stands beside this one: settings, training and exercises."""
+        kept = [*(pair for pair in self._look.items() if pair[0] in ("seed", "run")), *self._chosen, *self._answers]
+        return f"{address}{'&' if '?' in address else '?'}{encoded(kept)}" if kept else address
 
     def show(self, **changes: Any) -> str:
-        """The address of the default state with changes."""
-        return state_of(self.space).link(**changes)
+        """The address of the default run with changes."""
+        return self.start.link(**changes)
 
     def changed(self, **changes: Any) -> State:
         """This state with the changes that `link` takes."""
@@ -166,14 +167,15 @@ class State:
         fields: dict[str, Any] = {"options": options}
         for name, value in changes.items():
             if name == "set":
-                places = {space.place(cell): said for cell, said in value.items()}
-                fields["cells"] = {**start.cells, **{at: space.number(at[0], said) for at, said in places.items()}}
+                fields["cells"] = {**start.cells, **whole.cells_of(space, value)}
             elif name == "do":
                 fields["switches"] = {**start.switches, **{space.switch(cell): one for cell, one in value.items()}}
             elif name == "lr":
                 fields["learning_rate"] = value
             elif name == "frozen":
                 fields["frozen"] = space.frozen if value is None else space.frozen_of(value)
+            elif name == "settings":
+                fields["settings"] = {**self.settings, **value}
             elif name in _LOOK or name in ("rows", "answers"):
                 fields[name] = _DEFAULTS[name] if value is None else value
             else:
@@ -193,31 +195,38 @@ class State:
     def hidden(self, *without: str) -> list[tuple[str, str]]:
         """(name, value) pairs of the canonical query for hidden inputs, without those fields.
 
-        "run" leaves out all that changes the run; "answers" all answers; else a name of the query ("guess", "rows").
+        "traced" leaves out all that makes the trace; "answers" all answers; else a name of the query ("guess", "rows").
         """
-        run = [] if "run" in without else self.run
+        traced = [] if "traced" in without else self.traced
         answers = [] if "answers" in without else self._answers
-        return [pair for pair in (*run, *self._look.items(), *answers) if pair[0] not in without]
+        return [pair for pair in (*traced, *self._look.items(), *self._chosen, *answers) if pair[0] not in without]
 
     @property
     def numbers(self) -> list[tuple[str, str]]:
-        """The numbers in `run`: a form sends them ahead of its fields, and a field that can't be read keeps its own."""
-        return [pair for pair in self.run if pair[0] not in ("rows", "frozen", *self.options) and pair[0][:3] != "do:"]
+        """The numbers in `traced`: a form sends them before its fields, and one that can't be read keeps its own."""
+        return [
+            pair for pair in self.traced if pair[0] not in ("rows", "frozen", *self.options) and pair[0][:3] != "do:"
+        ]
 
     @cached_property
     def _look(self) -> dict[str, str]:
-        values = {name: _written(getattr(self, name)) for name in _LOOK}
+        values = {name: written(getattr(self, name)) for name in _LOOK}
         return {name: value for name, value in values.items() if value != _LOOK[name]}
 
     @property
     def _answers(self) -> list[tuple[str, str]]:
         return [(f"a{n}", answer) for n, answer in sorted(self.answers.items())]
 
+    @property
+    def _chosen(self) -> list[tuple[str, str]]:
+        return [(name, self.space.settings[name].said(value)) for name, value in self.settings.items()]
+
     @cached_property
-    def run(self) -> list[tuple[str, str]]:
-        """The part of the query that makes the run."""
-        pairs = []
-        for name, index in self.cells:
+    def traced(self) -> list[tuple[str, str]]:
+        """The part of the query that makes the trace."""
+        rows = whole.changed(self.space, self.cells)
+        pairs = [(name, whole.said(row, self.value)) for name, row in rows.items()]
+        for name, index in whole.others(self.cells, rows):
             said = self.space.said(name, self.cells[name, index])
             pairs.append((self.space.field(name, index, self.rows), said if isinstance(said, str) else exact(said)))
         if self.rows > 1:
@@ -238,17 +247,17 @@ class State:
 
     @cached_property
     def _ends(self) -> tuple[str, str]:
-        return _encoded(self.run), _encoded(self._answers)
+        return encoded(self.traced), encoded([*self._chosen, *self._answers])
 
     def _address(self, look: Mapping[str, str]) -> str:
-        run, answers = self._ends
+        traced, beside = self._ends
         query = "&".join(
-            part for part in (run, _encoded((name, look[name]) for name in _LOOK if name in look), answers) if part
+            part for part in (traced, encoded((name, look[name]) for name in _LOOK if name in look), beside) if part
         )
         return f"{self.space.path}?{query}" if query else self.space.path
 
 
-_LOOKED = ("step", "cell", "of", "view", "prove", "predict", "guess", "example", "flip", "seed")
+_LOOKED = ("step", "cell", "of", "view", "prove", "predict", "guess", "example", "flip", "seed", "run")
 _DEFAULTS: dict[str, Any] = {one.name: one.default for one in fields(State) if one.name in (*_LOOKED, "rows")}
 _DEFAULTS["answers"] = {}
 
@@ -281,23 +290,9 @@ def normal(state: State) -> State:
     example = state.example if state.example < state.rows else 0
     return replace(
         state, cells=cells, switches=switches, options=options, learning_rate=rate, example=example,
-        frozen=space.whole(state.frozen), answers={n: text for n, text in state.answers.items() if text},
+        frozen=space.whole(state.frozen), settings=space.chosen(state.settings),
+        answers={n: text for n, text in state.answers.items() if text},
     )  # fmt: skip
 
 
-def _written(value: Any) -> str:
-    if value is None or value is False:
-        return ""
-    return "1" if value is True else str(value)
-
-
-_LOOK = {name: _written(_DEFAULTS[name]) for name in _LOOKED}
-
-
-def _encoded(pairs: Iterable[tuple[str, str]]) -> str:
-    return "&".join(f"{_quoted(name)}={_quoted(value)}" for name, value in pairs)
-
-
-@lru_cache(maxsize=8192)
-def _quoted(text: str) -> str:
-    return quote(text, safe="[],:@", errors="replace")
+_LOOK = {name: written(_DEFAULTS[name]) for name in _LOOKED}

@@ -35,7 +35,14 @@ def environment() -> Environment:
     )  # fmt: skip
     writers = {"number": numbers.html, "number_text": numbers.text, "exact": numbers.exact, "sign": numbers.sign}
     made.globals |= {**writers, "filled": filled, "relation": numbers.relation}
-    made.filters |= {"tex": tex, "json": json, "tspan": numbers.tspan, "cells": numbers.cells, **writers}
+    made.filters |= {
+        "tex": tex,
+        "json": json,
+        "tspan": numbers.tspan,
+        "cells": numbers.cells,
+        "sentence": sentence,
+        **writers,
+    }
     return made
 
 
@@ -55,6 +62,11 @@ def tex(formula: str) -> Markup:
     if made is not None:
         return Markup(made)  # made by our own build from our own formulas
     return Markup('<span class="tex" data-tex="{0}">{0}</span>').format(formula)
+
+
+def sentence(said: str) -> str:
+    """A message as a sentence of its own."""
+    return f"{said[:1].upper()}{said[1:]}" + ("" if said.endswith((".", "?", "!")) else ".")
 
 
 def json(data: Any) -> Markup:

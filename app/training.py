@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 
 from fastapi import APIRouter
 from starlette.responses import Response
 
 from app import answer_schemas as answers
 from app import responses
+from app.errors import from_input_error
 from app.jobs import LaneFull, TooLarge
 from app.limits import StrictRoute
+from app.live_run import LiveRun
 from app.models import ModelName
 from app.run_lines import RunLines, run_data
 from app.schemas import TrainRequest, as_request
 from app.services import Services, Shared, as_problem, estimate_flops, find_model
 from app.streams import RequestStreams
 from app.wire import API, dumps
+from engine.errors import InputError
+from engine.models.model import Model
 
 router = APIRouter(prefix=API, tags=["models"], route_class=StrictRoute)
 
@@ -38,22 +43,23 @@ async def train_model(
     ones back as edits to trace them. The run is kept under its id: hanging up pauses it, `background` lets it go on.
     """
     body = body or TrainRequest()
-    chosen = find_model(model)
-    wanted = as_request(body)
-    _refuse_large(services, estimate_flops(chosen, wanted, passes=body.steps))
-    try:
-        live = await asyncio.to_thread(
-            services.runs.start, chosen.name, wanted, steps=body.steps, recipe=dict(body.recipe)
-        )
-    except LaneFull as error:
-        raise as_problem(error) from error
+    live = await begin(services, find_model(model), body)
     if body.background:
         headers = {"location": run_data(live.run)["links"]["self"], "cache-control": "no-store"}
         return Response(dumps(run_data(live.run)), 202, headers, "application/json")
     return await streams.send(RunLines(services.runs, live.run, live, after=-1, pause_when_left=True))
 
 
-def _refuse_large(services: Services, estimate: int) -> None:
-    limit = services.settings.heavy_flops
+async def begin(services: Services, model: Model, body: TrainRequest, *, pause_at: int | None = None) -> LiveRun:
+    """A new run, begun. pause_at: the step to pause after. Raises Problem: 422 for what does not fit, 503."""
+    wanted = as_request(body)
+    estimate, limit = estimate_flops(model, wanted, passes=body.steps), services.settings.heavy_flops
     if estimate > limit:
         raise as_problem(TooLarge(estimate, limit))
+    start = functools.partial(services.runs.start, steps=body.steps, recipe=dict(body.recipe), pause_at=pause_at)
+    try:
+        return await asyncio.to_thread(start, model.name, wanted)
+    except LaneFull as error:
+        raise as_problem(error) from error
+    except InputError as error:
+        raise from_input_error(error) from error

@@ -3,7 +3,7 @@
  * Charts: the server makes the figure (Plotly's JSON), this draws it when it comes into view and again when answers have
  * changed it; until then the old drawing is dimmed. Plotly is loaded only when a chart is seen. Colours that follow the theme are set here; data and scales are the server's.
  */
-import { PAGE } from "./visit.js";
+import { PAGE, PART } from "./visit.js";
 
 const PLOTLY = "/assets/plotly.js-cartesian-dist-min/plotly-cartesian.min.js";
 /** After the last answer: numbers come first, and while someone types each chart would be the last one's work thrown away. */
@@ -37,10 +37,15 @@ export function startCharts() {
   document.addEventListener(PAGE, () => {
     for (const container of document.querySelectorAll("[data-figure]")) {
       visibility.observe(container);
-      if (drawn.has(container) && drawn.get(container) !== sourceOf(container)) container.setAttribute("data-state", "stale");
+      const stale = drawn.has(container) && drawn.get(container) !== sourceOf(container);
+      if (stale && !container.hasAttribute("data-live")) container.setAttribute("data-state", "stale");
     }
     window.clearTimeout(waiting);
     waiting = window.setTimeout(drawNear, DRAW_AFTER_MS);
+  });
+  document.addEventListener(PART, () => {
+    for (const container of document.querySelectorAll("[data-figure]")) visibility.observe(container);
+    drawNear();
   });
   document.addEventListener("longhand:theme", () => {
     for (const container of document.querySelectorAll("[data-figure]")) drawn.delete(container);
@@ -64,7 +69,7 @@ async function draw(container) {
     if (drawn.get(container) !== source) return;
     const figure = /** @type {Figure} */ (coloured(JSON.parse(source), container));
     await plotly.react(container, figure.data, themed(figure.layout, container), { displayModeBar: false, responsive: true, ...figure.config });
-    container.setAttribute("data-state", drawn.get(container) === sourceOf(container) ? "drawn" : "stale");
+    container.setAttribute("data-state", container.hasAttribute("data-live") || drawn.get(container) === sourceOf(container) ? "drawn" : "stale");
   } catch (error) {
     drawn.delete(container);
     container.setAttribute("data-state", "failed");

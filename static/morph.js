@@ -33,18 +33,7 @@ export function morphDocument(fetched, { typing = false, sent = null } = {}) {
   const place = focused && focused !== document.body ? describe(focused) : null;
   const unseen = new Set([...main.querySelectorAll(UNSEEN)].filter((part) => !part.checkVisibility() && !part.querySelector(FIELDS)));
 
-  Idiomorph.morph(main, fresh, {
-    morphStyle: "outerHTML",
-    ignoreActiveValue: typing && isTextField(focused),
-    callbacks: {
-      beforeNodeMorphed: (before, after) => {
-        if (!isElement(before) || !isElement(after)) return true;
-        if (unseen.has(before)) return replace(before, after);
-        return !isLocal(before, after) && !isSame(before, after);
-      },
-      beforeAttributeUpdated: (name, element) => !isKept(name, element, sent),
-    },
-  });
+  Idiomorph.morph(main, fresh, { morphStyle: "outerHTML", ignoreActiveValue: typing && isTextField(focused), callbacks: keeping(sent, unseen) });
   const tools = document.querySelector(".bar .tools");
   const freshTools = fetched.querySelector(".bar .tools");
   if (tools && freshTools) {
@@ -56,6 +45,29 @@ export function morphDocument(fetched, { typing = false, sent = null } = {}) {
     if (href) document.querySelector(`link[rel=${rel}]`)?.setAttribute("href", href);
   }
   if (place && (document.activeElement === document.body || document.activeElement === null)) refocus(place);
+}
+
+/**
+ * Turns one part of the page into another state of it, as it would be turned with the page.
+ * @param {Element} before @param {Element} after
+ */
+export function morphPart(before, after) {
+  const focused = document.activeElement;
+  const place = focused && before.contains(focused) ? describe(focused) : null;
+  Idiomorph.morph(before, after, { morphStyle: "outerHTML", callbacks: keeping(null) });
+  if (place && (document.activeElement === document.body || document.activeElement === null)) refocus(place);
+}
+
+/** What a morph leaves alone. @param {HTMLFormElement | null} sent @param {Set<Element>} [unseen] */
+function keeping(sent, unseen = new Set()) {
+  return {
+    beforeNodeMorphed: (/** @type {Node} */ before, /** @type {Node} */ after) => {
+      if (!isElement(before) || !isElement(after)) return true;
+      if (unseen.has(before)) return replace(before, after);
+      return !isLocal(before, after) && !isSame(before, after) && !isUnasked(before, after, sent);
+    },
+    beforeAttributeUpdated: (/** @type {string} */ name, /** @type {Element} */ element) => !isKept(name, element, sent),
+  };
 }
 
 /** What scripts own: never touched by the answer. @param {Element} before @param {Element} after */
@@ -80,6 +92,14 @@ function replace(before, after) {
 /** Nothing to do below here. Fields are looked at one by one: what they hold is not in their attributes. @param {Element} before @param {Element} after */
 function isSame(before, after) {
   return before.matches(WHOLE_PARTS) && before.isEqualNode(after) && !before.querySelector(FIELDS);
+}
+
+/**
+ * Settings that are as they were for the server: what was chosen meanwhile and is not sent yet stays.
+ * @param {Element} before @param {Element} after @param {HTMLFormElement | null} sent
+ */
+function isUnasked(before, after, sent) {
+  return before.matches("form.settings") && before !== sent && before.isEqualNode(after);
 }
 
 /** @param {string} name @param {Element} element @param {HTMLFormElement | null} sent */

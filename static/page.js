@@ -11,10 +11,12 @@ import { startLight } from "./light.js";
 import { startGrids } from "./marks/grid.js";
 import { startMaths } from "./maths.js";
 import { isTextField } from "./morph.js";
+import { startPaint } from "./marks/paint.js";
 import { startPlay } from "./play.js";
 import { startPredict } from "./predict.js";
 import { markStale } from "./progress.js";
 import { showStage, startSight } from "./sight.js";
+import { startTraining } from "./training.js";
 import { settled, tellPage, visit } from "./visit.js";
 
 /** The stage's form has text that no answer has taken in yet. */
@@ -63,6 +65,12 @@ function onInput(event) {
   void send(form, null, isTextField(field) ? "replace" : "push");
 }
 
+/** A choice among settings is sent as it is made; what is typed waits for Enter or the button. @param {Event} event */
+function onChange(event) {
+  const field = event.target;
+  if (field instanceof HTMLSelectElement && field.form?.matches("form.settings")) field.form.requestSubmit();
+}
+
 /** @param {SubmitEvent} event */
 function onSubmit(event) {
   const form = event.target;
@@ -102,6 +110,7 @@ async function send(form, submitter, history) {
 
 document.addEventListener("click", onClick);
 document.addEventListener("input", onInput);
+document.addEventListener("change", onChange);
 document.addEventListener("submit", onSubmit);
 window.addEventListener("popstate", () => {
   if (!document.querySelector("#stage")) return;
@@ -114,9 +123,11 @@ startDigits();
 startKeys();
 startLight();
 startGrids();
+startPaint();
 startPlay();
 startPredict();
 startSight();
 startMaths();
 startCharts();
+startTraining();
 tellPage();

@@ -11,12 +11,21 @@ import { announce, begin, end, fail, markStale } from "./progress.js";
  * @property {"push" | "replace" | "none"} [history] what becomes of the address bar
  * @property {boolean} [typing] the field with focus keeps its text
  * @property {HTMLFormElement | null} [sent] the form this visit sends
+ * @property {URLSearchParams} [body] what is posted; the page shown is where that leads
  */
 
 /** Fired on `document` after every answer is in, and once at the start. */
 export const PAGE = "longhand:page";
 /** Fired after PAGE once the numbers are painted: for what measures the page or can wait for it. */
 export const PAINTED = "longhand:painted";
+
+/** Fired when a part of the page has changed by itself: for what draws into it. */
+export const PART = "longhand:part";
+
+/** Tells those who draw that a part has changed. */
+export function tellPart() {
+  document.dispatchEvent(new Event(PART));
+}
 
 /** Tells everyone that a page is in: first PAGE, then, after the paint, PAINTED. */
 export function tellPage() {
@@ -55,11 +64,11 @@ async function fetchPage(url, options) {
   markStale();
   begin(() => controller.abort());
   try {
-    const response = await fetch(url, { signal, headers: { Accept: "text/html" } });
+    const response = await fetch(url, { signal, method: options.body ? "POST" : "GET", body: options.body, headers: { Accept: "text/html" } });
     const text = await response.text();
     if (mine !== newest) return false;
     const fetched = new DOMParser().parseFromString(text, "text/html");
-    if (!fetched.querySelector("main") || !(response.ok || response.status === 422)) {
+    if (!fetched.querySelector("main") || !(response.ok || fetched.querySelector("#stage"))) {
       fail(refusal(response, fetched), retry);
       return false;
     }

@@ -10,9 +10,11 @@ import functools
 import importlib
 import itertools
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from app.fields import Setting as Setting
 
 if TYPE_CHECKING:
     from app.exercise import Exercise
@@ -29,6 +31,41 @@ def no_exercises(seed: int) -> tuple[Exercise, ...]:  # noqa: ARG001
     return ()
 
 
+def no_lab(values: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG001
+    """For a lesson whose settings, if it has any, are its training's."""
+    return {}
+
+
+def nothing_more(
+    run: Mapping[str, Any],  # noqa: ARG001
+    points: Sequence[Mapping[str, Any]],  # noqa: ARG001
+    parameters: Mapping[str, Any],  # noqa: ARG001
+) -> Mapping[str, Any]:
+    """For a training that shows its curves and no more."""
+    return {}
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a lesson lets its reader train, in the panel of its page (templates/stage/training.html).
+
+    model:    a name in engine.models.catalogue().
+    settings: what is chosen before a run; they stand in the page's address beside the lesson's own.
+    body:     values of all the page's settings, by name -> the body of POST /api/v1/models/{model}/train: steps,
+              recipe, update, inputs, edits, options, seed.
+    show:     (run, points, parameters) -> plain JSON data for templates/lessons/<slug>_training.html, where there is
+              one: `page.training.shown`. run: its record; points: its curve as the panel draws it; parameters: arrays
+              by name as of step run["checkpoint"], at most a second old, none before the first.
+    """
+
+    model: str
+    settings: tuple[Setting, ...]
+    body: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+    show: Callable[[Mapping[str, Any], Sequence[Mapping[str, Any]], Mapping[str, Any]], Mapping[str, Any]] = (
+        nothing_more
+    )
+
+
 @dataclass(frozen=True)
 class Lesson:
     """One lesson: its place in the course, the model it runs, the numbers of its text and its exercises.
@@ -42,6 +79,9 @@ class Lesson:
     prose:     (trace of the run shown, baseline trace) -> plain JSON data with the numbers of the text: `page.prose`.
     exercises: seed -> the exercises, numbered from 1; the same seed gives the same ones (app.exercise marks answers).
     plane:     whether the page draws the prediction over the plane of the two inputs.
+    settings:  what a reader may choose that is no part of the traced run.
+    lab:       values of the settings, by name -> plain JSON data: `page.lab`.
+    training:  what can be trained on the page.
     """
 
     slug: str
@@ -56,6 +96,14 @@ class Lesson:
     prose: Callable[[Trace, Trace], Mapping[str, Any]] = no_prose
     exercises: Callable[[int], tuple[Exercise, ...]] = no_exercises
     plane: bool = False
+    settings: tuple[Setting, ...] = ()
+    lab: Callable[[Mapping[str, Any]], Mapping[str, Any]] = no_lab
+    training: Training | None = None
+
+    @property
+    def beside(self) -> tuple[Setting, ...]:
+        """All settings of the page, the training's too; one that both name counts once."""
+        return tuple(dict.fromkeys((*self.settings, *(self.training.settings if self.training else ()))))
 
 
 @functools.cache

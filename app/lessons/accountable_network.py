@@ -12,6 +12,7 @@ from typing import Any
 
 from app.inline import cell_name
 from app.lessons import Lesson, accountable_network_check
+from app.lessons.accountable_network_training import EXAMPLES, TRAINING, repeated
 from app.numbers import single
 from app.shown import Shown, cells, shown, step_of, written
 from engine.collapse import collapse
@@ -149,7 +150,14 @@ def _collapsed(trace: Trace, example: Index) -> dict[str, Any]:
 def _named() -> Mapping[str, Any]:
     """The runs that the text names; all start from the unedited one at x = (2, −1)."""
     here = {"cells": cells(shown(SLUG).trace, "x")}
-    return {"base": _base() | here, "rates": _rates(), "off": _off(), "v3": _v3(), "rows": _rows()}
+    return {
+        "base": _base() | here,
+        "rates": _rates(),
+        "off": _off(),
+        "v3": _v3(),
+        "rows": _rows(),
+        "repeated": repeated(),
+    }
 
 
 def _base() -> dict[str, Any]:
@@ -257,8 +265,9 @@ LESSON = Lesson(
     "gradient and one update, and open any number on the way.",
     model="tiny_network",
     request={"update": {"rule": "sgd", "learning_rate": 0.1, "frozen": []}},
-    examples=({"x": [0, 1], "target": 2}, {"x": [1, 0], "target": 0}),
+    examples=EXAMPLES[1:],
     prose=prose,
     exercises=accountable_network_check.exercises,
     plane=True,
+    training=TRAINING,
 )

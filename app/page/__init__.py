@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from app.fields import FieldError
 from app.inline import cell_name
-from app.page import changes, forms, longhand, matrices, results, scenes, take, timeline
+from app.page import changes, forms, longhand, matrices, paints, results, scenes, settings, take, timeline
 from app.page.run import Data, Recorded, Run
 from app.space import split_cell
-from app.state import FieldError, State
+from app.state import State
 from engine.trace import Trace
 
 SCHEMA = "longhand.page/1"
@@ -67,6 +68,10 @@ def build(run: Run, *, heading: Mapping[str, Any], origin: str) -> Data:
         "longhand": longhand.longhand(run),
         "made_of": longhand.made_of(run),
         "forms": forms.forms(run),
+        "paints": paints.paints(run),
+        "settings": settings.settings(state),
+        "lab": {},
+        "training": None,
         "plane": None,
         "prose": {},
         "exercises": [],
@@ -106,7 +111,7 @@ def _has(trace: Trace, cell: str) -> bool:
 
 def _state(run: Run, state: State) -> Data:
     """What is looked at; `cell` is the one that is shown, chosen or not."""
-    names = ("step", "of", "view", "rows", "prove", "predict", "guess", "example", "flip", "seed")
+    names = ("step", "of", "view", "rows", "prove", "predict", "guess", "example", "flip", "seed", "run")
     return {name: getattr(state, name) for name in names} | {
         "view": scenes.view(run), "cell": run.state.cell, "chosen": bool(state.cell), "lr": state.rate,
         "options": dict(state.options),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app import whole
 from app.inline import cell_name
 from app.page.run import MAX_DIFFERENCES, Data, Run
 from app.query import LARGEST
@@ -16,7 +17,12 @@ def edits(run: Run) -> list[Data]:
     """
     state, space = run.state, run.state.space
     found: list[Data] = []
-    for (name, index), number in state.cells.items():
+    rows = whole.changed(space, state.cells)
+    for name, row in rows.items():
+        before, after = (_short(whole.said(row, one.value)) for one in (state.baseline, state))
+        found.append(_edit(name, name, before, after, state.link(set={name: None})))
+    for name, index in whole.others(state.cells, rows):
+        number = state.cells[name, index]
         field = space.field(name, index, state.rows)
         before, after = (space.said(name, one) for one in (space.default(name, index) or 0.0, number))
         found.append(_edit(field, space.label(name, index, state.rows), before, after, state.link(set={field: None})))
@@ -103,7 +109,14 @@ def _named(run: Run, tensor: str) -> Data:
 
 def _fields(run: Run) -> list[str]:
     state = run.state
-    return [state.space.field(name, index, state.rows) for name, index in state.cells]
+    rows = whole.changed(state.space, state.cells)
+    cells = whole.others(state.cells, rows)
+    return [*rows, *(state.space.field(name, index, state.rows) for name, index in cells)]
+
+
+def _short(word: str) -> str:
+    """A whole row's word; a code in words, as nobody reads it."""
+    return word if ":" in word else "drawn"
 
 
 def _edit(field: str, label: str, before: float | str | None, after: float | str, undo: str) -> Data:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
 
+from app import whole
 from app.inline import cell_name
 from app.numbers import exact
 from app.page.run import Data, Run, axes_data
@@ -37,6 +37,9 @@ def forms(run: Run) -> Data | None:
 def _inputs(run: Run) -> list[Data]:
     groups = []
     for name, given in run.state.space.inputs.items():
+        if given.size > SMALL and not given.field.words:
+            groups.append(_many(run, name, (run.state.rows, given.size)))
+            continue
         rows = [[_field(run, name, (row, column)) for column in range(given.size)] for row in range(run.state.rows)]
         if run.state.rows == 1 and not given.field.words:  # one example stands upright, as in the equations
             rows = [[field] for field in rows[0]]
@@ -47,29 +50,26 @@ def _inputs(run: Run) -> list[Data]:
 def _parameters(run: Run) -> list[Data]:
     groups = []
     for name, record in run.state.space.parameters.items():
-        places = list(_places(run, name, record.shape, run.state.cells))
-        fields = [_field(run, name, index) for index in places]
-        width = record.shape[-1] if len(record.shape) > 1 and _is_small(record.shape) else 1
-        group = _group(run, name, [fields[at : at + width] for at in range(0, len(fields), width)])
-        groups.append(group | {"labelled": not _is_small(record.shape), "first": _first(name, record.shape)})
+        if not _is_small(record.shape):
+            groups.append(_many(run, name, record.shape))
+            continue
+        fields = [_field(run, name, index) for index in indices(record.shape)]
+        width = record.shape[-1] if len(record.shape) > 1 else 1
+        groups.append(_group(run, name, [fields[at : at + width] for at in range(0, len(fields), width)]))
     return groups
 
 
-def _places(run: Run, name: str, shape: tuple[int, ...], changed: Iterable[Place]) -> Iterator[Index]:
-    """The cells that get a field: all of a small tensor, else the selected one and those that are changed."""
-    if _is_small(shape):
-        yield from indices(shape)
-        return
-    tensor, index = split_cell(run.state.cell)
-    found = {place for one, place in changed if one == name}
-    if tensor == name and index is not None:
-        found.add(index[-len(shape) :])
-    yield from sorted(found)
-
-
-def _first(name: str, shape: tuple[int, ...]) -> str | None:
-    """The cell to choose first, of a tensor too large for a field each; None of others."""
-    return None if _is_small(shape) else cell_name(name, (0,) * len(shape))
+def _many(run: Run, name: str, shape: tuple[int, ...]) -> Data:
+    """Of a tensor too large for a field each: the selected cell and those that are changed one by one."""
+    state = run.state
+    found = {index for one, index in whole.others(state.cells, whole.changed(state.space, state.cells)) if one == name}
+    tensor, index = split_cell(state.cell)
+    place = state.space.rowed(name, index) if tensor == name and index else None
+    if place is not None and state.space.default(*place) is not None:
+        found.add(place[1])
+    group = _group(run, name, [[_field(run, name, place)] for place in sorted(found)])
+    first = (0,) * (len(shape) - (name in state.space.inputs and state.rows == 1))
+    return group | {"labelled": True, "first": cell_name(name, first)}
 
 
 def _is_small(shape: tuple[int, ...]) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from app.page import chain_rule
+from app.page.pictured import pictured
 from app.page.run import Data, Run, axes_data
+from app.picture import grid_of
 from engine.trace import Axis, Index, Step
 
 MAX_ROWS = 16
@@ -15,6 +17,8 @@ def matrices(run: Run) -> Data | None:
     """{label, formulas, figures: [figure or sign]}; a figure: {tensor, symbol, axes, role, part, rows: [[cell]], more}.
 
     formulas: LaTeX; several for a step that sends several gradients. averaged: what N is in them, or None.
+
+    Of a tensor whose last axis is a grid the figure is app.page.pictured's.
 
     part: operand, result; arriving, local, sent in backward; parameter, gradient, rate, updated in an update.
     """
@@ -97,6 +101,8 @@ def _figure(
     """
     record = run.trace.tensors[tensor]
     axes = record.axes
+    if (grid := grid_of(run.trace, record)) is not None:
+        return pictured(run, record, grid) | {"role": role, "part": part}
     leading = (0,) * max(0, len(axes) - 2)
     height, width = (*record.shape, 1, 1)[:2] if len(axes) < 2 else record.shape[-2:]
     if turned:

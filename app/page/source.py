@@ -1,6 +1,7 @@
 """Pages by address: what a lesson, a model or a stored trace is about, its run, and the page object.
 
-All of it is a pure function of the address (and, for traces, of the trace) and is kept: asking twice costs nothing.
+All of it but a training is a pure function of the address (and, for traces, of the trace) and is kept: asking twice
+costs nothing.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from app import exercise, plane
+from app.fields import FieldError
 from app.lessons import Lesson, catalogue
-from app.page import Recorded, Run, build, placed
+from app.page import Recorded, Run, build, placed, training
 from app.page.run import Data
 from app.query import read
-from app.space import Space, space_of
-from app.state import FieldError, State, state_of
+from app.runs import Runs
+from app.space import Space
+from app.spaces import space_of
+from app.state import State
 from engine import InputError
 from engine.models import catalogue as models
 from engine.models.model import Model
@@ -86,7 +90,9 @@ def _subject(path: str, found: Model, heading: Mapping[str, Any], about: Lesson 
     request = {**defaults, **asked, "inputs": inputs, "options": options}
     request["update"] = {"rule": "sgd", "learning_rate": 0.1, "frozen": [], **(request.get("update") or {})}
     examples = about.examples if about else ()
-    space = space_of(path, found, request, examples)
+    beside = about.beside if about else ()
+    trains = about is not None and about.training is not None
+    space = space_of(path, found, request, examples, beside, trains=trains)
     return Subject(found, space, heading, about)
 
 
@@ -100,14 +106,26 @@ def page(kind: str, name: str, query: str, origin: str) -> Page | None:
     try:
         recorded = _recorded(kind, name, _run_query(state))
     except InputError as error:
-        state = _refused(subject, state, error)
+        state = _refused(state, error)
         recorded = _recorded(kind, name, _run_query(state))
     state = placed(state, recorded.trace)
     data = build(Run(recorded, state), heading=subject.heading, origin=origin)
     about = subject.lesson
     if about is not None:
-        data |= _told(kind, name, _run_query(state)) | {"exercises": _exercises(about, state)}
+        values = {one.name: state.chosen[one.name] for one in about.settings}
+        data |= _told(kind, name, _run_query(state))
+        data |= {
+            "exercises": _exercises(about, state),
+            "lab": dict(about.lab(values)),
+            "training": training.panel(about, state),
+        }
     return Page(data, state, recorded.trace)
+
+
+def with_training(found: Page, slug: str, runs: Runs, notice: Mapping[str, Any] | None = None) -> Page:
+    """The page with its training as it is at this moment, which is nothing to keep."""
+    about = catalogue()[slug]
+    return replace(found, data={**found.data, "training": training.panel(about, found.state, runs, notice)})
 
 
 def of_trace(trace: Trace, query: str, origin: str) -> Page:
@@ -156,13 +174,13 @@ def _told(kind: str, name: str, query: str) -> Data:
 
 
 def _run_query(state: State) -> str:
-    return urlencode(state.run)
+    return urlencode(state.traced)
 
 
-def _refused(subject: Subject, state: State, error: InputError) -> State:
+def _refused(state: State, error: InputError) -> State:
     """The state without its edits, where the model refuses them."""
     said = FieldError(error.field, error.field, error.expected, error.got, "the run without the edits")
-    return replace(state_of(subject.space), errors=(*state.errors, said), raw=state.raw)
+    return replace(state.start, errors=(*state.errors, said), raw=state.raw)
 
 
 def _exercises(about: Lesson, state: State) -> list[Data]:

@@ -7,6 +7,7 @@
     cells.py      what is said of one cell                                 selection.py   the selected cell
     flow.py       a transformer's tensors, panel by panel                  memory.py      an MLP, a neuron a row
     strength.py   how strongly a cell is tinted
+    image.py      a network that looks at a picture: units in columns, the strongest edges
 
 A picture is a module here with ORDER, fits(trace) and of(run); its template is templates/scene/<name>.html.
 

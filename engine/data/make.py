@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import save
 
+from engine.experiments import activation_functions
 from engine.experiments.digit_network import CURVES, EPOCHS, FITTING, fit
 from engine.models.digit_network import ACTIVATIONS, LOSSES, WEIGHTS, DigitNetwork, start
 from engine.training.digits import DigitTraining
@@ -42,11 +43,19 @@ def curves() -> bytes:
     return json.dumps({**_how(CURVES), "recipe": FITTING, "epochs": EPOCHS, "labels": labels}, indent=1).encode()
 
 
+def xor_starts() -> bytes:
+    """From how many random starts a 2-2-1 network learns XOR, for each activation and rule."""
+    asked = {"rules": activation_functions.RULES, "starts": activation_functions.STARTS}
+    how = _how(activation_functions.SHIPPED) | {"seed": f"1 to {activation_functions.STARTS}, one a start"}
+    made = {**how, **asked, "activations": activation_functions.starts_solved()}
+    return json.dumps(made, indent=1).encode()
+
+
 def _how(path: Path) -> dict[str, object]:
     return {"command": f"python -m engine.data.make {path.name}", "seed": SEED, "torch": torch.__version__}
 
 
-MAKERS = {WEIGHTS.name: weights, CURVES.name: curves}
+MAKERS = {WEIGHTS.name: weights, CURVES.name: curves, activation_functions.SHIPPED.name: xor_starts}
 
 if __name__ == "__main__":
     torch.set_num_threads(1)

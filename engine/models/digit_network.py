@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from engine.data import mnist
+from engine.models.digit_images import GRIDS, image_field
 from engine.models.fields import InputField
 from engine.models.model import Model, Option
 from engine.tap import tap
@@ -22,7 +23,6 @@ from engine.tap import tap
 HIDDEN = (16, 16)
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "sigmoid": torch.sigmoid}
 WEIGHTS = Path(mnist.__file__).with_name("digit_network.safetensors")
-SHOWN = 0  # the test image that is the default input, a 7
 _RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 
 
@@ -119,18 +119,13 @@ def trained(activation: str, loss: str) -> dict[str, Tensor]:
     return {name.removeprefix(kind): value for name, value in _shipped().items() if name.startswith(kind)}
 
 
-def image(place: int = SHOWN) -> tuple[float, ...]:
-    """A test image as an input."""
-    return tuple(mnist.images("test").numbers(slice(place, place + 1))[0].tolist())
-
-
 MODEL = Model(
     name="digit_network",
     title="A network that reads digits",
     summary="784 pixels, two hidden layers of 16 units, ten digits: 13,002 parameters trained on 60,000 images.",
     build=DigitNetwork,
     loss=LOSSES,
-    inputs=(InputField("x", size=mnist.PIXELS, default=image(), limit=1, least=0),),
+    inputs=(image_field(),),
     target=InputField("target", size=1, default=("7",), words=mnist.DIGITS),
     options=(
         Option("activation", "Hidden activation", {"relu": "ReLU", "sigmoid": "sigmoid"}, default="relu"),
@@ -143,4 +138,5 @@ MODEL = Model(
         Option("weights", "Weights", {"trained": "trained", "untrained": "before training"}, default="trained"),
     ),
     labels={"digit": mnist.DIGITS},
+    grids=GRIDS,
 )

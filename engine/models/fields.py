@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +14,26 @@ from engine.errors import InputError
 
 
 @dataclass(frozen=True)
+class Samples:
+    """Rows that an input may be taken from by name and place, as the test images of a data set.
+
+    row(place) gives the numbers, place(numbers) where such a row stands, None where there is none.
+    """
+
+    name: str
+    count: int
+    row: Callable[[int], Sequence[float]]
+    place: Callable[[Sequence[float]], int | None]
+
+
+@dataclass(frozen=True)
 class InputField:
     """A vector of `size` numbers, or up to `rows` rows of them, an example each.
 
     limit, least: what a number's magnitude is at most, and the number at least.
     words: where the numbers stand for words (tokens, classes), those words in order; the tensor then holds their
            places, as int64, and a request gives words or places.
+    samples: rows that it may be taken from.
     A field of size 1 is also given as a bare value, and its rows as a list of values.
     """
 
@@ -30,6 +44,7 @@ class InputField:
     rows: int = 256
     least: float = -math.inf
     words: tuple[str, ...] = ()
+    samples: Samples | None = None
 
     def read(self, field: str, value: Any, dtype: torch.dtype = torch.float32) -> torch.Tensor:
         """A tensor of shape [size] or [example, size]. Raises InputError that says expected and got."""

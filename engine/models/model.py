@@ -43,6 +43,7 @@ class Model:
     target: what the loss compares with; None where the loss needs nothing.
     labels: the members' names of an axis, by the axis' name: words, or the name of the input that gives them, position
             by position (for one example).
+    grids:  (rows, columns) of an axis whose members are the places of a picture, row by row, by the axis' name.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Model:
     target: InputField | None
     options: tuple[Option, ...] = ()
     labels: Mapping[str, tuple[str, ...] | str] = field(default_factory=dict)
+    grids: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def axis_labels(self, request: Mapping[str, Any], example: int = 0) -> dict[str, tuple[str, ...]]:
         """The names of axes' members in a canonical request, for one of its examples."""

@@ -1,12 +1,13 @@
 """Gradient descent, one yielded step at a time, on a private copy of the module: the shared one keeps its weights.
 
-Each step is the update that a trace records: parameter - learning_rate * gradient where not frozen, in float32. Nothing
-is recorded here; a trace of the trained parameters shows how any of it came about.
+Each step is the update that a trace records: parameter - learning_rate * gradient where not frozen, in float32; or, by
+a recipe, momentum's or Adam's. Nothing is recorded here; a trace of the trained parameters shows how any of it came
+about.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,10 @@ from engine.errors import InputError
 from engine.ops.table import rows
 from engine.run import Loss
 from engine.skeleton import Edit, private_copy
+from engine.training.optimisers import SGD, Adam, Optimiser
 from engine.update import Frozen, Update, frozen_masks
+
+MOMENTUM = 0.9
 
 
 @dataclass(frozen=True)
@@ -44,11 +48,13 @@ def descend(
     edits: Sequence[Edit] = (),
     after: int = 0,
     parameters_then: Mapping[str, torch.Tensor] | None = None,
+    optimiser: Optimiser | None = None,
 ) -> Iterator[Descent]:
     """Yields the start and then each update until there were `steps`.
 
     inputs: what forward takes, by name. loss: (prediction, target) -> one number. edits: cells of the parameters set
     before the start. after, parameters_then: a place to go on from, updates already made and what they led to.
+    optimiser: what makes steps of the gradients, in place of plain gradient descent; frozen cells have no gradient.
     Raises InputError for a parameter or place that does not exist, and what the module raises.
     """
     private = private_copy(module, edits)
@@ -63,24 +69,36 @@ def descend(
         yield Descent(step, float(value.detach()), {name: one.detach() for name, one in parameters.items()})
         if step == steps:
             return
-        gradients = torch.autograd.grad(value, list(parameters.values()), allow_unused=True)
-        with torch.no_grad():
-            for (name, parameter), gradient in zip(parameters.items(), gradients, strict=True):
-                if gradient is not None:
-                    mask = {"frozen": masks[name]} if name in masks else {}
-                    # Another storage, not a write: the first one is the shared module's.
-                    parameter.data = row.run(parameter=parameter, gradient=gradient, learning_rate=rate, **mask)
+        found = torch.autograd.grad(value, list(parameters.values()), allow_unused=True)
+        gradients = {name: one for name, one in zip(parameters, found, strict=True) if one is not None}
+        # Another storage, not a write: the first one is the shared module's.
+        if optimiser is None:
+            for name, gradient in gradients.items():
+                mask = {"frozen": masks[name]} if name in masks else {}
+                with torch.no_grad():
+                    moved = row.run(parameter=parameters[name], gradient=gradient, learning_rate=rate, **mask)
+                parameters[name].data = moved
+            continue
+        moving = {name: parameters[name].detach().clone() for name in gradients}
+        for name in masks.keys() & gradients.keys():
+            gradients[name] = gradients[name].masked_fill(masks[name], 0.0)
+        optimiser.step(moving, gradients, learning_rate)
+        for name, moved in moving.items():
+            parameters[name].data = moved
 
 
 class Descending:
     """`descend` for a model's request, as a Training: its inputs, target, edits, options and update.
 
-    Raises InputError as `Model.trace` does, before the first step, and for another rule than sgd: the trace's AdamW
-    starts from moments of zero, and so is a first step only.
+    optimiser: sgd is the trace's own update; momentum (0.9) and adam are engine.training.optimisers'. Raises InputError
+    as `Model.trace` does, before the first step, and for another rule than sgd: the trace's AdamW starts from moments
+    of zero, and so is a first step only.
     """
 
-    def __init__(self, model: Any, request: Mapping[str, Any], *, steps: int) -> None:
+    def __init__(self, model: Any, request: Mapping[str, Any], *, steps: int, optimiser: str = "sgd") -> None:
         self.steps = steps
+        self._optimiser = OPTIMISERS[optimiser]()
+        self._name = optimiser
         self._model = model
         self._request = request
         self._last: Descent | None = None
@@ -105,17 +123,25 @@ class Descending:
                     for one in update.get("frozen", [])
                 ],
                 edits=[Edit(one["parameter"], tuple(one["index"]), one["value"]) for one in checked.request["edits"]],
+                optimiser=self._optimiser,
                 **self._start,
             )
         )
 
     def state(self) -> dict[str, Any]:
-        """The step and the parameters: gradient descent remembers nothing else."""
+        """The step, the parameters, and what the optimiser remembers; plain gradient descent remembers nothing else."""
         if self._last is None:
             raise ValueError("a descent has a state once it has begun")
-        return {"step": self._last.step, "parameters": dict(self._last.parameters)}
+        found = {"step": self._last.step, "parameters": dict(self._last.parameters)}
+        if self._optimiser is not None:
+            found["optimiser"] = {"name": self._name, **self._optimiser.state()}
+        return found
 
     def resume(self, state: Mapping[str, Any]) -> None:
+        """Also with another optimiser, which then remembers nothing."""
+        kept = state.get("optimiser")
+        if self._optimiser is not None and kept is not None and kept["name"] == self._name:
+            self._optimiser.resume(kept)
         self._start = {"after": state["step"], "parameters_then": state["parameters"]}
 
     def _noted(self, descents: Iterator[Descent]) -> Iterator[Descent]:
@@ -123,8 +149,18 @@ class Descending:
             yield self._last
 
 
+OPTIMISERS: Mapping[str, Callable[[], Optimiser | None]] = {
+    "sgd": lambda: None,
+    "momentum": lambda: SGD(MOMENTUM),
+    "adam": Adam,
+}
+
+
 def prepare(model: Any, request: Mapping[str, Any], *, steps: int, recipe: Mapping[str, Any]) -> Descending:
-    """A descent for a model's request; it takes no recipe. Raises InputError for one."""
+    """A descent for a model's request. recipe: {"optimiser": sgd, momentum or adam}. Raises InputError for another."""
     for name, value in recipe.items():
-        raise InputError(f"recipe.{name}", "be left out: this model trains by its update", repr(value)[:80])
-    return Descending(model, request, steps=steps)
+        if name != "optimiser":
+            raise InputError(f"recipe.{name}", "be left out: this model trains by its update", repr(value)[:80])
+        if not isinstance(value, str) or value not in OPTIMISERS:
+            raise InputError("recipe.optimiser", f"be one of {', '.join(OPTIMISERS)}", repr(value)[:80])
+    return Descending(model, request, steps=steps, **recipe)

@@ -4,7 +4,7 @@
  * behind it. Pointing at a square, or walking with the arrow keys, says query, key and score; Enter or a click opens the
  * cell. The table stays for screen readers, for scripts off, and to choose cells by tab.
  */
-import { PAGE } from "../visit.js";
+import { PAGE, PART } from "../visit.js";
 
 const LARGEST_PX = 20;
 const SMALLEST_PX = 4;
@@ -14,6 +14,7 @@ const WIDEST_PX = 640;
 
 export function startGrids() {
   document.addEventListener(PAGE, drawAll);
+  document.addEventListener(PART, drawAll);
   document.addEventListener("longhand:theme", drawAll);
 }
 
@@ -92,7 +93,7 @@ export function draw(holder, table) {
 }
 
 /** A custom property as a colour that a canvas takes: the theme's side of light-dark(). @param {HTMLElement} element @param {string} name */
-function themed(element, name) {
+export function themed(element, name) {
   element.style.color = `var(${name})`;
   const found = window.getComputedStyle(element).color;
   element.style.color = "";

@@ -22,7 +22,7 @@ def test_runs_with_tokens_or_features_are_drawn_so():
     names = ("tiny_network", "one_attention_head", "softmax_temperature", "norm_and_residual", "where_facts_live")
     fits = {name: flow.fits(models()[name].trace({})) for name in names}
     assert [name for name, drawn in fits.items() if drawn] == list(names[1:4])
-    assert list(catalogue()) == ["network", "flow", "memory", "graph"]
+    assert list(catalogue()) == ["network", "image", "flow", "memory", "graph"]
 
 
 def test_pattern_is_a_grid_named_by_its_words_whose_rows_sum_to_one():

@@ -16,7 +16,8 @@ from torch.nn import functional as F
 import engine
 from engine.data import mnist
 from engine.models import catalogue
-from engine.models.digit_network import ACTIVATIONS, LOSSES, WEIGHTS, DigitNetwork, image, layers, start, trained
+from engine.models.digit_images import image
+from engine.models.digit_network import ACTIVATIONS, LOSSES, WEIGHTS, DigitNetwork, layers, start, trained
 
 MODEL = catalogue()["digit_network"]
 KINDS = list(itertools.product(ACTIVATIONS, LOSSES))

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
 
 from engine.errors import InputError
 from engine.models import catalogue
-from engine.skeleton import Edit
-from engine.training.descent import Descending, descend
+from engine.skeleton import Edit, private_copy
+from engine.training.descent import Descending, descend, prepare
 from engine.update import Frozen
+
+TINY = catalogue()["tiny_network"]
+ROWS = [[2.0, -1.0], [0.0, 1.0], [1.0, 0.0]]
+TARGETS = [4.0, 2.0, 0.0]
 
 
 def squared(prediction: torch.Tensor, target: torch.Tensor | None) -> torch.Tensor:
@@ -111,3 +117,64 @@ def test_a_rule_that_only_has_a_first_step_does_not_train() -> None:
     model = catalogue()["tiny_network"]
     with pytest.raises(InputError, match=r"update\.rule must be sgd to train; got 'adamw'"):
         list(Descending(model, {"update": {"rule": "adamw", "learning_rate": 0.1}}, steps=1))
+
+
+@pytest.mark.parametrize(
+    ("name", "theirs"),
+    [
+        ("momentum", lambda values: torch.optim.SGD(values, lr=0.05, momentum=0.9)),
+        ("adam", lambda values: torch.optim.Adam(values, lr=0.05)),
+    ],
+)
+def test_a_recipe_s_optimiser_goes_where_pytorch_s_goes_to_the_bit(name: str, theirs: Any) -> None:
+    request = {"inputs": {"x": ROWS}, "target": TARGETS, "update": {"rule": "sgd", "learning_rate": 0.05, "frozen": []}}
+    *_, ours = prepare(TINY, request, steps=20, recipe={"optimiser": name})
+    module = private_copy(TINY.module({"activation": "relu"})).module
+    optimiser = theirs(list(module.parameters()))
+    for _ in range(20):
+        optimiser.zero_grad()
+        loss = TINY.loss(module(torch.tensor(ROWS)), torch.tensor(TARGETS).unsqueeze(-1))
+        loss.backward()
+        optimiser.step()
+    for parameter, value in module.named_parameters():
+        assert torch.equal(ours.parameters[parameter], value), parameter
+
+
+@pytest.mark.parametrize("name", ["momentum", "adam"])
+def test_a_recipe_s_optimiser_leaves_frozen_cells_alone_and_is_gone_on_with_to_the_bit(name: str) -> None:
+    frozen = [{"parameter": "hidden.weight", "index": [1, 0]}, {"parameter": "readout.bias"}]
+    request = {
+        "inputs": {"x": ROWS},
+        "target": TARGETS,
+        "update": {"rule": "sgd", "learning_rate": 0.05, "frozen": frozen},
+    }
+    *_, whole = prepare(TINY, request, steps=9, recipe={"optimiser": name})
+    before = prepare(TINY, request, steps=9, recipe={"optimiser": name})
+    for progress in before:
+        if progress.step == 4:
+            break
+    after = prepare(TINY, request, steps=9, recipe={"optimiser": name})
+    after.resume(before.state())
+    *_, rest = after
+    start = dict(TINY.module({"activation": "relu"}).named_parameters())
+    assert whole.parameters["hidden.weight"][1, 0] == start["hidden.weight"][1, 0]
+    assert torch.equal(whole.parameters["readout.bias"], start["readout.bias"])
+    assert not torch.equal(whole.parameters["hidden.weight"], start["hidden.weight"])
+    for parameter, value in whole.parameters.items():
+        assert torch.equal(rest.parameters[parameter], value), parameter
+
+
+def test_another_optimiser_may_go_on_and_remembers_nothing() -> None:
+    request = {"inputs": {"x": ROWS}, "target": TARGETS}
+    before = prepare(TINY, request, steps=3, recipe={"optimiser": "adam"})
+    *_, last = before
+    after = prepare(TINY, request, steps=4, recipe={"optimiser": "momentum"})
+    after.resume(before.state())
+    first, _ = after
+    assert (first.step, first.loss) == (3, last.loss)
+
+
+@pytest.mark.parametrize("value", ["rmsprop", 3, None])
+def test_an_unknown_optimiser_raises(value: Any) -> None:
+    with pytest.raises(InputError, match=r"recipe\.optimiser must be one of sgd, momentum, adam; got"):
+        prepare(TINY, {}, steps=1, recipe={"optimiser": value})

@@ -46,6 +46,14 @@ def test_left_and_gone_on_with_from_a_file_it_ends_where_it_would_have(
         assert torch.equal(value, parameters[name]), name
 
 
+@pytest.mark.parametrize("model", sorted(catalogue().keys() - loops().keys()))
+def test_every_model_trains_from_the_loss_that_its_trace_has(model: str) -> None:
+    start, _ = prepare(model, {}, steps=1, recipe={"optimiser": "adam"})
+    trace = catalogue()[model].trace({})
+    assert start.loss == pytest.approx(float(trace.result["loss"]))
+    assert torch.isfinite(torch.tensor(start.loss))
+
+
 @pytest.mark.parametrize("model", ["tiny_network", *loops()])
 def test_progress_counts_from_the_start_and_each_update_once(model: str) -> None:
     assert [progress.step for progress in prepare(model, {}, steps=3, recipe={})] == [0, 1, 2, 3]
