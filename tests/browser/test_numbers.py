@@ -26,6 +26,7 @@ from tests.browser.states import (
     has_data,
     lesson_pages,
     one_step_a_kind,
+    one_tensor_a_kind,
     page_data,
     plain_pages,
     runs,
@@ -154,11 +155,11 @@ def test_every_number_of_every_kind_of_run_is_in_the_pages_data(server: str, pat
 
 
 @pytest.mark.parametrize("path", lesson_pages())
-def test_every_number_of_every_tensors_longhand_and_proof_is_in_the_pages_data(server: str, path: str) -> None:
+def test_every_number_of_every_kind_of_tensors_longhand_and_proof_is_in_the_pages_data(server: str, path: str) -> None:
     data = page_data(server, path)
     run = runs(data).get("batch", "")
-    tensors = page_data(server, address(path, run))["trace"]["tensors"]
-    last = {name: tuple(size - 1 for size in tensor["shape"]) for name, tensor in tensors.items() if "@" not in name}
+    tensors = one_tensor_a_kind(page_data(server, address(path, run)))
+    last = {name: tuple(size - 1 for size in tensor["shape"]) for name, tensor in tensors.items()}
     cells = [quote(cell_name(name, index)) for name, index in last.items()]
     _check_all(server, [address(path, run, f"cell={cell}", "prove=1") for cell in cells])
 
