@@ -33,6 +33,7 @@ def exact(value: float) -> str:
     return repr(value).removesuffix(".0") if value else "0"
 
 
+@functools.lru_cache(maxsize=65_536)
 def single(value: float) -> float:
     """The shortest decimal that float32 reads as the same number as this value: 0.1 for 0.10000000149011612."""
     with np.errstate(over="ignore"):

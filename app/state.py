@@ -5,17 +5,17 @@ Reading a query is query.py's. Nothing else in the app writes the query of a pag
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
-from app import whole
+from app import run_request, whole
 from app.address import encoded, written
 from app.fields import FieldError
 from app.numbers import exact, single
 from app.scene import catalogue
-from app.space import TARGET, Frozen, Place, Space, cell_name
+from app.space import Frozen, Place, Space, cell_name
 from engine.trace import Index
 
 KINDS = ("off", "set", "scale", "add")
@@ -90,40 +90,7 @@ class State:
     @cached_property
     def request(self) -> dict[str, Any]:
         """The run in the API's form."""
-        request = dict(self.space.request)
-        inputs = {name: self._given(name) for name in self.space.inputs}
-        if TARGET in inputs:
-            target = inputs.pop(TARGET)
-            request["target"] = target[0] if self.rows == 1 and self.space.inputs[TARGET].size == 1 else target
-        request["inputs"] = inputs
-        edits = [place for place in self.cells if place[0] in self.space.parameters]
-        kept = [one for one in request.get("edits", ()) if (one["parameter"], tuple(one["index"])) not in edits]
-        request["edits"] = kept + [
-            {"parameter": name, "index": list(index), "value": self.cells[name, index]} for name, index in edits
-        ]
-        request["interventions"] = list(request.get("interventions", ())) + [
-            self._intervention(place, *switch) for place, switch in self.switches.items()
-        ]
-        request["options"] = {**request.get("options", {}), **self.options}
-        frozen = [
-            {"parameter": name, "index": None if index is None else list(index)}
-            for name, index in self.space.ordered(self.frozen)
-        ]
-        update = self.space.request.get("update") or {"rule": "sgd"}
-        request["update"] = {**update, "learning_rate": self.rate, "frozen": frozen}
-        return request
-
-    def _given(self, name: str) -> list[Any]:
-        """An input as a request has it: one example's row, or a list of rows; of one column, a list of its values."""
-        given = self.space.inputs[name]
-        rows = [[given.said(self.value(name, (row, at))) for at in range(given.size)] for row in range(self.rows)]
-        if self.rows == 1:
-            return rows[0]
-        return [row[0] for row in rows] if name == TARGET and given.size == 1 else rows
-
-    def _intervention(self, place: Place, kind: str, number: float) -> dict[str, Any]:
-        name, index = place
-        return {"at": name, "index": [None] * (self.rows > 1) + list(index), "set" if kind == "off" else kind: number}
+        return run_request.of(self)
 
     # Links
 
@@ -167,9 +134,12 @@ class State:
         fields: dict[str, Any] = {"options": options}
         for name, value in changes.items():
             if name == "set":
-                fields["cells"] = {**start.cells, **whole.cells_of(space, value)}
+                back, given = _back_and_given(value)
+                fields["cells"] = _without(start.cells, whole.cells_of(self.space, back)) | whole.cells_of(space, given)
             elif name == "do":
-                fields["switches"] = {**start.switches, **{space.switch(cell): one for cell, one in value.items()}}
+                back, given = _back_and_given(value)
+                fields["switches"] = _without(start.switches, map(self.space.switch, back))
+                fields["switches"] |= {space.switch(cell): switch for cell, switch in given.items()}
             elif name == "lr":
                 fields["learning_rate"] = value
             elif name == "frozen":
@@ -225,7 +195,7 @@ class State:
     def traced(self) -> list[tuple[str, str]]:
         """The part of the query that makes the trace."""
         rows = whole.changed(self.space, self.cells)
-        pairs = [(name, whole.said(row, self.value)) for name, row in rows.items()]
+        pairs = [(name, whole.said(self.space, self.cells, row)) for name, row in rows.items()]
         for name, index in whole.others(self.cells, rows):
             said = self.space.said(name, self.cells[name, index])
             pairs.append((self.space.field(name, index, self.rows), said if isinstance(said, str) else exact(said)))
@@ -260,6 +230,17 @@ class State:
 _LOOKED = ("step", "cell", "of", "view", "prove", "predict", "guess", "example", "flip", "seed", "run")
 _DEFAULTS: dict[str, Any] = {one.name: one.default for one in fields(State) if one.name in (*_LOOKED, "rows")}
 _DEFAULTS["answers"] = {}
+
+
+def _back_and_given(value: Mapping[str, Any]) -> tuple[dict[str, None], dict[str, Any]]:
+    """What is taken back, which the present run has, and what is given, which the changed one has."""
+    given = {name: one for name, one in value.items() if one is not None}
+    return dict.fromkeys(value.keys() - given.keys()), given
+
+
+def _without(found: Mapping[Place, Any], places: Iterable[Place]) -> dict[Place, Any]:
+    gone = set(places)
+    return {place: value for place, value in found.items() if place not in gone}
 
 
 def state_of(space: Space) -> State:

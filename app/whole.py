@@ -11,12 +11,13 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from app.numbers import single
 from engine.models.fields import Samples
 from engine.trace import Index
 
@@ -92,9 +93,22 @@ def cells_of(space: Space, said: Mapping[str, float | str | None]) -> dict[Place
     return found
 
 
-def said(row: Row, value: Callable[[str, Index], float]) -> str:
+def values(space: Space, cells: Mapping[Place, float], row: Row) -> list[float]:
+    """A row's numbers: its defaults, but for what these cells say."""
+    if row.tensor in space.inputs:
+        examples, at = space.inputs[row.tensor].examples, row.leading[0]
+        found = list(examples[at if at < len(examples) else 0])
+    else:
+        found = [single(one) for one in space.parameters[row.tensor].value.flatten().tolist()]
+    for (name, index), number in cells.items():
+        if name == row.tensor and index[:-1] == row.leading:
+            found[index[-1]] = number
+    return found
+
+
+def said(space: Space, cells: Mapping[Place, float], row: Row) -> str:
     """A row's word."""
-    return written([value(*place) for place in row.places], row.samples)
+    return written(values(space, cells, row), row.samples)
 
 
 def written(values: Sequence[float], samples: Samples | None = None) -> str:

@@ -19,8 +19,8 @@ def edits(run: Run) -> list[Data]:
     found: list[Data] = []
     rows = whole.changed(space, state.cells)
     for name, row in rows.items():
-        before, after = (_short(whole.said(row, one.value)) for one in (state.baseline, state))
-        found.append(_edit(name, name, before, after, state.link(set={name: None})))
+        was, now = (_short(whole.said(space, cells, row)) for cells in ({}, state.cells))
+        found.append(_edit(name, name, was, now, state.link(set={name: None})))
     for name, index in whole.others(state.cells, rows):
         number = state.cells[name, index]
         field = space.field(name, index, state.rows)

@@ -15,10 +15,10 @@ WEIGHTS = (("+1", 1.0), (f"{text(-0.5)}", -0.5), ("0", 0.0))
 
 def paints(run: Run) -> dict[str, Data]:
     """By the name under which an address sets it whole: {name, symbol, grid, code, full, brushes, src, is_input, word,
-    count, error}.
+    last, error}.
 
     code: the numbers as scripts read them; full: the magnitude drawn at full strength; word: the sample's number, "" of
-    a drawing; count: how many samples there are, None where there are none.
+    a drawing; last: the last sample's number, None where there are none.
     """
     space = run.state.space
     found = {}
@@ -35,7 +35,7 @@ def _paint(run: Run, name: str) -> Data | None:
     grid = grid_of(run.trace, record) if record is not None else None
     if row is None or record is None or grid is None:
         return None
-    values = [run.state.value(*place) for place in row.places]
+    values = whole.values(run.state.space, run.state.cells, row)
     given = run.state.space.inputs.get(row.tensor)
     full = max(1.0, *map(abs, values)) if given is None else given.field.limit
     word: Any = whole.written(values, row.samples) if row.samples else ""
@@ -49,6 +49,6 @@ def _paint(run: Run, name: str) -> Data | None:
         "src": picture(values, grid, full),
         "is_input": given is not None,
         "word": word.partition(":")[2],
-        "count": row.samples.count if row.samples else None,
+        "last": row.samples.count - 1 if row.samples else None,
         "error": next((one.message for one in run.state.errors if one.field == name), None),
     }

@@ -8,8 +8,11 @@ from engine.trace import Trace
 
 
 def views(trace: Trace) -> list[str]:
-    """The views of a run in order; the first is what an unfit view falls back to."""
-    return [*(name for name, picture in catalogue().items() if picture.fits(trace)), "matrices"]
+    """The views of a run in order; the first is what an unfit view falls back to. What looks at a picture is not drawn
+    as a network of pixels.
+    """
+    found = [name for name, picture in catalogue().items() if picture.fits(trace)]
+    return [*(name for name in found if name != "network" or "image" not in found), "matrices"]
 
 
 def view(run: Run) -> str:

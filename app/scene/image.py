@@ -189,7 +189,7 @@ class _Drawing:
         kept = {tuple(map(int, np.unravel_index(at, flow.shape))) for at in order}
         if self.chosen is not None and self.chosen[0] == place:
             kept |= {(self.chosen[1], source) for source in range(flow.shape[1])}
-        found = []
+        found: list[Data] = []
         for unit, source in sorted(kept):
             value = numbers.single(float(flow[unit, source]))
             part = self.chosen == (place, unit)

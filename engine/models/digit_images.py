@@ -14,6 +14,7 @@ GRIDS = {"pixel": (mnist.SIDE, mnist.SIDE)}
 SHOWN = 0  # the test image that is the default input, a 7
 
 
+@functools.lru_cache(maxsize=2048)
 def image(place: int = SHOWN) -> tuple[float, ...]:
     """A test image as an input: the shortest decimals of its float32."""
     return tuple(float(str(one)) for one in mnist.images("test").numbers(slice(place, place + 1))[0].numpy())

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from engine.errors import InputError
 from engine.models.digit_network import HIDDEN
-from engine.models.fields import number
 from engine.training.optimisers import SGD, Adam, Optimiser
+from engine.training.readers import Reader, one_of, real, split, truth, whole, widths
 
-MOST_LAYERS, MOST_UNITS = 4, 256
 TRAINING_IMAGES = 60_000
 RATES = {"sgd": 0.3, "momentum": 0.05, "adam": 0.005}
 """The learning rate of each optimiser where none is given."""
@@ -48,7 +46,7 @@ class Recipe:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        return _split(self.hidden)
+        return split(self.hidden)
 
     @property
     def batches(self) -> int:
@@ -67,64 +65,14 @@ class Recipe:
         return SGD(self.momentum if self.optimiser == "momentum" else 0.0, self.weight_decay)
 
 
-_Reader = Callable[[str, Any], Any]
-
-
-def _word(*known: str) -> _Reader:
-    def read(field: str, value: Any) -> str:
-        if value not in known:
-            raise InputError(field, f"be one of {', '.join(known)}", repr(value)[:80])
-        return value
-
-    return read
-
-
-def _truth(field: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise InputError(field, "be true or false", repr(value)[:80])
-    return value
-
-
-def _real(least: float, most: float) -> _Reader:
-    def read(field: str, value: Any) -> float:
-        if not least <= number(field, value) <= most:
-            raise InputError(field, f"be from {least:g} to {most:g}", value)
-        return float(value)
-
-    return read
-
-
-def _whole(least: int, most: int) -> _Reader:
-    within = _real(least, most)
-
-    def read(field: str, value: Any) -> int:
-        if not number(field, value).is_integer():
-            raise InputError(field, "be a whole number", value)
-        return int(within(field, value))
-
-    return read
-
-
-def _widths(field: str, value: Any) -> str:
-    fits = isinstance(value, str) and re.fullmatch(r"none|[1-9]\d{0,2}(-[1-9]\d{0,2})*", value)
-    if not fits or len(_split(value)) > MOST_LAYERS or max(_split(value), default=1) > MOST_UNITS:
-        expected = f"be none, or up to {MOST_LAYERS} widths from 1 to {MOST_UNITS}, such as 16-16"
-        raise InputError(field, expected, repr(value)[:80])
-    return value
-
-
-def _split(hidden: str) -> tuple[int, ...]:
-    return () if hidden == "none" else tuple(map(int, hidden.split("-")))
-
-
-_READERS: dict[str, _Reader] = {
-    "optimiser": _word(*RATES),
-    "learning_rate": _real(0, 1000),
-    "schedule": _word("constant", "cosine"),
-    "momentum": _real(0, 0.9999),
-    "weight_decay": _real(0, 1),
-    "batch_size": _whole(1, 10_000),
-    "hidden": _widths,
-    "images": _whole(1, TRAINING_IMAGES),
-    "random_labels": _truth,
+_READERS: dict[str, Reader] = {
+    "optimiser": one_of(*RATES),
+    "learning_rate": real(0, 1000),
+    "schedule": one_of("constant", "cosine"),
+    "momentum": real(0, 0.9999),
+    "weight_decay": real(0, 1),
+    "batch_size": whole(1, 10_000),
+    "hidden": widths,
+    "images": whole(1, TRAINING_IMAGES),
+    "random_labels": truth,
 }

@@ -24,7 +24,7 @@ def test_an_input_on_a_grid_can_be_drawn_and_its_code_holds_its_numbers():
     assert list(found) == ["x"]
     paint = found["x"]
     assert whole.read(paint["code"], 784) == [float(np.float32(one)) for one in image(17)]
-    assert (paint["grid"], paint["word"], paint["count"], paint["full"]) == ([28, 28], "17", 10_000, 1)
+    assert (paint["grid"], paint["word"], paint["last"], paint["full"]) == ([28, 28], "17", 9999, 1)
     assert paint["src"] == picture(image(17), (28, 28), 1)
     assert list(page("rows=2")["paints"]) == ["x", "x@1"]
     assert source.page("model", "tiny_network", "", "").data["paints"] == {}

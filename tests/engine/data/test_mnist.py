@@ -19,7 +19,7 @@ def rows() -> dict[str, list[str]]:
 
 
 def data_files() -> list[Path]:
-    return [path for path in mnist.FILE.parent.iterdir() if path.suffix in (".npz", ".safetensors", ".json")]
+    return [path for path in mnist.FILE.parent.iterdir() if path.suffix in (".npz", ".safetensors", ".json", ".csv")]
 
 
 def test_every_file_is_the_one_that_the_readme_names_by_its_sha256():
