@@ -37,6 +37,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "@fontsource/noto-sans-math": ("files/*.woff2",),
     "idiomorph": ("dist/idiomorph.esm.js",),
     "plotly.js-cartesian-dist-min": ("plotly-cartesian.min.js",),
+    "plotly.js-gl3d-dist-min": ("plotly-gl3d.min.js",),
     "swagger-ui-dist": ("swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"),
     "temml": ("dist/temml.mjs", "dist/Temml-NotoSans.css", "dist/Temml.woff2"),
 }

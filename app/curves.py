@@ -27,15 +27,16 @@ class Curve:
     y: Sequence[float | None]
 
 
-def figure(curves: Sequence[Curve], across: str, up: str, *, height: int = 240) -> Figure:
+def figure(curves: Sequence[Curve], across: str, up: str, *, height: int = 240, even: bool = False) -> Figure:
     """Curves over one axis from the smallest x to the largest, each in a colour and a dash of its own.
 
-    Upwards in powers of ten where all is positive and the largest y is more than 100 times the smallest. height: px.
+    Upwards in powers of ten where all is positive and the largest y is more than 100 times the smallest, unless
+    even. height: px.
     """
     xs = [x for curve in curves for x in curve.x] or [0.0]
     ys = [y for curve in curves for y in curve.y if y is not None and math.isfinite(y)] or [0.0]
-    first, last = min(xs), max(max(xs), min(xs) + 1)
-    decades = min(ys) > 0 and max(ys) > _APART * min(ys)
+    first, last = min(xs), max(xs) if max(xs) > min(xs) else min(xs) + 1
+    decades = not even and min(ys) > 0 and max(ys) > _APART * min(ys)
     return {
         "data": [_line(curve, place, across) for place, curve in enumerate(curves)],
         "layout": {

@@ -5,7 +5,9 @@
  */
 import { PAGE, PART } from "./visit.js";
 
-const PLOTLY = "/assets/plotly.js-cartesian-dist-min/plotly-cartesian.min.js";
+const FLAT = "/assets/plotly.js-cartesian-dist-min/plotly-cartesian.min.js";
+/** For a page with a chart in three dimensions (data-space): it draws that page's curves too, so one library is enough. */
+const SPACE = "/assets/plotly.js-gl3d-dist-min/plotly-gl3d.min.js";
 /** After the last answer: numbers come first, and while someone types each chart would be the last one's work thrown away. */
 const DRAW_AFTER_MS = 120;
 
@@ -93,7 +95,7 @@ function sourceOf(container) {
 function load() {
   loading ??= new Promise((resolve, reject) => {
     const script = document.createElement("script");
-    script.src = PLOTLY;
+    script.src = document.querySelector("[data-figure][data-space]") ? SPACE : FLAT;
     script.addEventListener("load", () => resolve(/** @type {{Plotly: Plotly}} */ (/** @type {unknown} */ (window)).Plotly));
     script.addEventListener("error", () => {
       loading = null;
@@ -121,7 +123,14 @@ function themed(layout, container) {
   for (const key of Object.keys(layout)) {
     if (/^[xy]axis\d*$/.test(key)) result[key] = { gridcolor: line, zerolinecolor: soft, linecolor: soft, tickcolor: soft, ...object(layout[key]) };
   }
+  if (layout.scene) result.scene = inSpace(object(layout.scene), line, soft);
   return result;
+}
+
+/** A scene in three dimensions with its axes in the theme's lines. @param {Record<string, unknown>} scene @param {string} line @param {string} soft */
+function inSpace(scene, line, soft) {
+  const axes = ["xaxis", "yaxis", "zaxis"].map((name) => [name, { gridcolor: line, zerolinecolor: line, linecolor: soft, tickcolor: soft, showbackground: false, ...object(scene[name]) }]);
+  return { ...scene, ...Object.fromEntries(axes) };
 }
 
 /** Colours named as the site's custom properties, `var(--pos)`, become the present theme's. @param {unknown} part @param {Element} container @returns {unknown} */

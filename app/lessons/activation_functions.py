@@ -19,7 +19,7 @@ from app.shown import shown, step_of, written
 from engine.collapse import collapse
 from engine.experiments import activation_functions as measured
 from engine.models import catalogue
-from engine.models.activation_functions import NAMES, XOR
+from engine.models.activation_functions import BY_HAND, NAMES, XOR
 from engine.trace import Trace
 
 SLUG = "activation_functions"
@@ -87,7 +87,7 @@ def _collapsed(straight: Mapping[str, str], edits: Any) -> Data:
         "weights": [written(one, "collapsed.weight", (0, place)) for place in (0, 1)],
         "bias": written(one, "collapsed.bias", (0,)),
         "rows": rows,
-        "apart": max(abs(row["two"] - row["one"]) for row in rows),
+        "apart": float((two["prediction"] - one["prediction"]).abs().max()),
     }
 
 
@@ -98,7 +98,7 @@ def _named() -> Mapping[str, Any]:
     weights, error = measured.best_plane()
     answer = {"readout.weight[0,0]": 0, "readout.weight[0,1]": 0, "readout.bias[0]": 0.5}
     still = shown(SLUG, options={"activation": "none"}, rows=4, set=answer)
-    gradients = [still.trace[f"{name}.grad"] for name in measured.BY_HAND]
+    gradients = [still.trace[f"{name}.grad"] for name in BY_HAND]
     return {
         "functions": {
             "figures": functions(),

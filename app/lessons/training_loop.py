@@ -25,11 +25,11 @@ from engine.trace import Trace
 SLUG = "training_loop"
 NUMBER_BYTES = 4  # of float32
 TITLES = {
-    "tiny_network": "the 2-3-1 network",
+    "tiny_network": "the tiny network",
     "digit_network": "the digit network",
     "one_block_one_step": "the transformer block",
 }
-NAMES = {"tiny_network": "2-3-1", "digit_network": "digits", "one_block_one_step": "block"}
+NAMES = {"tiny_network": "tiny", "digit_network": "digits", "one_block_one_step": "block"}
 TOKENS = {"one_block_one_step": 4}  # how many tokens an example has, where it is a sentence
 SOURCES = {
     "backward": "Rumelhart, Hinton and Williams 1986",

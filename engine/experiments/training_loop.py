@@ -16,7 +16,7 @@ from engine.run import Loss
 from engine.trace import Trace
 
 NETWORKS = ("tiny_network", "digit_network", "one_block_one_step")
-MOST_EXAMPLES, MOST_STEPS = 16, 200
+MOST_EXAMPLES, MOST_STEPS = 16, 100
 SEED = 0
 
 

@@ -66,3 +66,13 @@ def test_a_name_is_text_and_not_markup():
 )
 def test_ticks_are_round_numbers_within_the_range(lower, upper, most, expected):
     assert ticks(lower, upper, most)["tickvals"] == expected
+
+
+def test_the_axis_ends_where_the_points_end_also_below_one() -> None:
+    assert figure([Curve("l", [0, 0.05, 0.12], [1, 0, 2])], "rate", "loss")["layout"]["xaxis"]["range"] == [0, 0.12]
+
+
+def test_heights_of_many_sizes_stay_even_where_that_is_asked_for() -> None:
+    curve = Curve("l", [0, 1], [0.001, 10])
+    assert figure([curve], "w", "loss")["layout"]["yaxis"]["type"] == "log"
+    assert "type" not in figure([curve], "w", "loss", even=True)["layout"]["yaxis"]
