@@ -116,7 +116,7 @@ def _warm(warm_up: Callable[[], object], _: Job) -> None:
 
 
 def _warm_later(stopping: threading.Event) -> None:
-    """What modules make in the background, outside the lane: it takes no request's place, and no stop waits for it."""
+    """What modules make in the background, outside the lane, so that it takes no request's place."""
     for module in modules():
         for make in getattr(module, "warm_up_later", list)():
             if stopping.is_set():
@@ -137,10 +137,12 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     await asyncio.to_thread(services.runs.recover)
     app.state.ready = True
     stopping = threading.Event()
-    threading.Thread(target=_warm_later, args=(stopping,), daemon=True).start()
+    background = threading.Thread(target=_warm_later, args=(stopping,))
+    background.start()
     yield
     app.state.ready = False
     stopping.set()
     services.runs.close()
     services.lane.close()
     services.store.close()
+    await asyncio.to_thread(background.join)  # a thread in the midst of a run would end the process by a crash

@@ -19,7 +19,10 @@ LARGEST = 1e6
 MAX_STEP = 9_999
 MAX_SEED = 2**31 - 1
 MAX_TEXT = 2_000
-_SHOWN = 40
+BY = "0.5"
+"""What a switch's field holds before it is used."""
+SHOWN = "shown:"
+_LONGEST = 40
 _FLAGS = {"1": True, "": False, "0": False}
 
 
@@ -27,8 +30,12 @@ def read(space: Space, pairs: Iterable[tuple[str, str]]) -> State:
     """The state of a query, given as (name, value) pairs in order.
 
     A name given twice counts once, the last time; where a number can't be read then, the one before stays in use.
+    A form says with which options its fields were filled in (`shown:weights`): what was the default there is no edit.
     """
-    reader = _Reader(space)
+    pairs = list(pairs)
+    options = {name: value for name, value in pairs if name in space.options}
+    shown = {name.removeprefix(SHOWN): value for name, value in pairs if name.startswith(SHOWN)}
+    reader = _Reader(space.with_options(options), space.with_options({**options, **shown}))
     given: dict[str, str] = {}
     frozen: list[str] = []
     for name, value in pairs:
@@ -50,6 +57,7 @@ def read(space: Space, pairs: Iterable[tuple[str, str]]) -> State:
 @dataclass
 class _Reader:
     space: Space
+    shown: Space
     fields: dict[str, Any] = field(default_factory=dict)
     cells: dict[Place, float] = field(default_factory=dict)
     kinds: dict[Place, str] = field(default_factory=dict)
@@ -88,6 +96,8 @@ class _Reader:
             self.words(name, value)
         elif match := re.fullmatch(r"a(\d{1,2})", name, re.ASCII):
             self.answers[int(match[1])] = value[:MAX_TEXT]
+        elif name.startswith(SHOWN):
+            pass
         elif name.startswith(("do:", "by:")):
             self.switch(name, value)
         elif row := whole.row_of(self.space, name):
@@ -129,6 +139,10 @@ class _Reader:
     def cell(self, name: str, value: str) -> None:
         rows = self.fields.get("rows", 1)
         tensor, index = split_cell(name)
+        if self.shown is not self.space and tensor in self.shown.parameters and index is not None:
+            default = self.shown.default(tensor, index)
+            if default is not None and _number(value) == default:
+                return
         shape = self.space.shape(tensor, rows) if index is not None else None
         if shape is None or index is None:
             known = ", ".join(self.space.known)
@@ -181,6 +195,8 @@ class _Reader:
         tensor, index = split_cell(cell)
         place = (tensor, index or ())
         if not self.space.has_switch(*place):
+            if self.shown.has_switch(*place) and value in ("", "computed", BY):
+                return
             known = ", ".join(self.space.switches)
             self.error(name, f"the field {_shown(name)}", f"be a cell of {known}", value, "the run without it")
         elif part == "do":
@@ -276,4 +292,4 @@ def _number(value: str) -> float:
 def _shown(value: str) -> str:
     if not value.strip():
         return "nothing"
-    return f"“{value if len(value) <= _SHOWN else value[:_SHOWN] + '…'}”"
+    return f"“{value if len(value) <= _LONGEST else value[:_LONGEST] + '…'}”"

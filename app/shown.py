@@ -13,7 +13,7 @@ from typing import Any
 from app import lessons
 from app.inline import Part, cell_name, line
 from app.numbers import single
-from app.space import space_of
+from app.spaces import space_of
 from app.state import State, state_of
 from app.wire import cell_value
 from engine.explain import What, explain
@@ -67,8 +67,7 @@ def stage(slug: str) -> State:
     lesson = lessons.catalogue()[slug]
     model = catalogue()[lesson.model]
     request = model.canonical(lesson.request)
-    trace = model.trace(request)
-    return state_of(space_of(f"/lessons/{slug}", model, request, trace, lesson.examples, lesson.beside))
+    return state_of(space_of(f"/lessons/{slug}", model, request, lesson.examples, lesson.beside))
 
 
 def shown(slug: str, **changes: Any) -> Shown:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,13 +18,14 @@ from app.inline import cell_name as cell_name
 from app.numbers import single
 from engine.labels import cell_label, subscripts
 from engine.models.fields import InputField
-from engine.models.model import Model, Option
-from engine.trace import Index, TensorRecord, Trace
+from engine.models.model import Option
+from engine.trace import Index, TensorRecord
 
 MAX_ROWS = 16
 TARGET = "target"
 Place = tuple[str, Index]
 Frozen = tuple[str, Index | None]
+Options = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,10 @@ class Space:
     path:       the page's address without its query.
     request:    the default request, complete, in the API's form, for one example.
     inputs:     by name; the target, where there is one, is the last of them.
-    parameters: the records of the default run's parameters; switches: of the activations that can be replaced.
+    parameters: the records of the run's parameters; switches: of the activations that can be replaced.
     options:    by name, each with its title, values and their names.
     frozen:     what the default update leaves alone.
+    of_options: the space where options are chosen, by those that are not the default; None where there are none.
     settings:   by name, what may be chosen beside the run; trains: whether the page has a training panel.
     """
 
@@ -73,6 +75,14 @@ class Space:
     frozen: frozenset[Frozen] = frozenset()
     settings: Mapping[str, Setting] = field(default_factory=dict)
     trains: bool = False
+    of_options: Callable[[Options], Space] | None = field(default=None, compare=False, repr=False)
+
+    def with_options(self, options: Mapping[str, str | None]) -> Space:
+        """The space of the run with these options, which may have other parameters, or other values of them."""
+        known = {name: choice for name, choice in options.items() if choice and name in self.options}
+        chosen = {name: choice for name, choice in known.items() if choice in self.options[name].values}
+        others = tuple(sorted((name, choice) for name, choice in chosen.items() if choice != self.choice(name)))
+        return self.of_options(others) if self.of_options else self
 
     @property
     def known(self) -> list[str]:
@@ -94,6 +104,10 @@ class Space:
         """Whether an activation has such a cell; its index is without the example."""
         shape = self.switches[name].shape if name in self.switches else None
         return shape is not None and _inside(index, shape)
+
+    def has_parameter(self, name: str, index: Index | None) -> bool:
+        """Whether there is such a parameter, or such a cell of one."""
+        return name in self.parameters and (index is None or _inside(index, self.parameters[name].shape))
 
     def in_order(self, places: Iterable[Place]) -> list[Place]:
         """In the order of links: inputs, parameters, the target; switches by their making."""
@@ -189,11 +203,7 @@ class Space:
         found: set[Frozen] = set()
         for given in names:
             name, index = (given, None) if given in self.parameters else split_cell(given)
-            if (
-                name not in self.parameters
-                or (index is None and name != given)
-                or (index is not None and self.default(name, index) is None)
-            ):
+            if (index is None and name != given) or not self.has_parameter(name, index):
                 raise ValueError(f"expected a parameter or a cell of one; got {given!r}")
             found.add((name, index))
         return self.whole(found)
@@ -212,49 +222,6 @@ class Space:
         return sorted(frozen, key=lambda one: (self._order[one[0]], one[1] or ()))
 
 
-def space_of(
-    path: str,
-    model: Model,
-    request: Mapping[str, Any],
-    trace: Trace,
-    examples: Sequence[Mapping[str, Any]] = (),
-    settings: Iterable[Setting] = (),
-    *,
-    trains: bool = False,
-) -> Space:
-    """The space of a model's default request (complete, one example) and its run; examples: further default rows."""
-    update = request.get("update") or {}
-    made = {output for step in trace.steps for output in step.outputs}
-    fields = [(field, request["inputs"][field.name]) for field in model.inputs]
-    if model.target is not None:
-        fields.append((model.target, request["target"]))
-    return Space(
-        path=path,
-        request=request,
-        inputs={
-            one.name: Given(
-                one,
-                trace.tensors[one.name].symbol if one.name in trace.tensors else one.name,
-                tuple(_numbers(one, row) for row in (value, *(row.get(one.name, value) for row in examples))),
-            )
-            for one, value in fields
-        },
-        parameters={
-            name: record for name, record in trace.tensors.items() if record.kind == "parameter" and name not in made
-        },
-        switches=_switches(trace),
-        options={option.name: option for option in model.options},
-        learning_rate=float(update.get("learning_rate", 0.1)),
-        frozen=frozenset((one["parameter"], _index(one.get("index"))) for one in update.get("frozen", ())),
-        settings={one.name: one for one in settings},
-        trains=trains,
-    )
-
-
-def _numbers(given: InputField, value: Any) -> tuple[float, ...]:
-    return tuple(map(float, given.numbers(given.name, value)))
-
-
 def split_cell(cell: str) -> tuple[str, Index | None]:
     """The tensor and index of a cell's name; index () for a bare name, None where the brackets can't be read."""
     match = _CELL.fullmatch(cell)
@@ -271,16 +238,6 @@ def indices(shape: tuple[int, ...]) -> Iterator[Index]:
     return itertools.product(*map(range, shape))
 
 
-def _switches(trace: Trace) -> dict[str, TensorRecord]:
-    """The activations that forward makes under a name of their own; () is no place, so single numbers are left out."""
-    found = {}
-    for step in trace.steps:
-        record = trace.tensors[step.output] if step.phase == "forward" else None
-        if record is not None and record.kind == "activation" and record.shape and ":" not in record.name:
-            found[record.name] = record
-    return found
-
-
 def _inside(index: Index, shape: tuple[int, ...]) -> bool:
     return len(index) == len(shape) and all(0 <= at < size for at, size in zip(index, shape, strict=True))
 
@@ -290,7 +247,3 @@ def _at(record: TensorRecord, index: Index) -> float | None:
         return None
     value = float(record.value[tuple(index)])
     return single(value) if math.isfinite(value) else 0.0
-
-
-def _index(index: Any) -> Index | None:
-    return None if index is None else tuple(index)

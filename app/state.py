@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
-from urllib.parse import quote
 
-from app import whole
+from app import run_request, whole
+from app.address import encoded, written
 from app.fields import FieldError
 from app.numbers import exact, single
 from app.scene import catalogue
-from app.space import TARGET, Frozen, Place, Space, cell_name
+from app.space import Frozen, Place, Space, cell_name
 from engine.trace import Index
 
 KINDS = ("off", "set", "scale", "add")
@@ -90,40 +90,7 @@ class State:
     @cached_property
     def request(self) -> dict[str, Any]:
         """The run in the API's form."""
-        request = dict(self.space.request)
-        inputs = {name: self._given(name) for name in self.space.inputs}
-        if TARGET in inputs:
-            target = inputs.pop(TARGET)
-            request["target"] = target[0] if self.rows == 1 and self.space.inputs[TARGET].size == 1 else target
-        request["inputs"] = inputs
-        edits = [place for place in self.cells if place[0] in self.space.parameters]
-        kept = [one for one in request.get("edits", ()) if (one["parameter"], tuple(one["index"])) not in edits]
-        request["edits"] = kept + [
-            {"parameter": name, "index": list(index), "value": self.cells[name, index]} for name, index in edits
-        ]
-        request["interventions"] = list(request.get("interventions", ())) + [
-            self._intervention(place, *switch) for place, switch in self.switches.items()
-        ]
-        request["options"] = {**request.get("options", {}), **self.options}
-        frozen = [
-            {"parameter": name, "index": None if index is None else list(index)}
-            for name, index in self.space.ordered(self.frozen)
-        ]
-        update = self.space.request.get("update") or {"rule": "sgd"}
-        request["update"] = {**update, "learning_rate": self.rate, "frozen": frozen}
-        return request
-
-    def _given(self, name: str) -> list[Any]:
-        """An input as a request has it: one example's row, or a list of rows; of one column, a list of its values."""
-        given = self.space.inputs[name]
-        rows = [[given.said(self.value(name, (row, at))) for at in range(given.size)] for row in range(self.rows)]
-        if self.rows == 1:
-            return rows[0]
-        return [row[0] for row in rows] if name == TARGET and given.size == 1 else rows
-
-    def _intervention(self, place: Place, kind: str, number: float) -> dict[str, Any]:
-        name, index = place
-        return {"at": name, "index": [None] * (self.rows > 1) + list(index), "set" if kind == "off" else kind: number}
+        return run_request.of(self)
 
     # Links
 
@@ -145,7 +112,7 @@ class State:
             changes.setdefault("prove", None)  # a proof is of the cell it was asked for
         if changes.keys() <= _LOOK.keys():  # the run stays: most links of a page
             look = self._look | {
-                name: _LOOK[name] if value is None else _written(value) for name, value in changes.items()
+                name: _LOOK[name] if value is None else written(value) for name, value in changes.items()
             }
             return self._address({name: value for name, value in look.items() if value != _LOOK[name]})
         return self.changed(**changes).address
@@ -153,7 +120,7 @@ class State:
     def carry(self, address: str) -> str:
         """Another run's canonical address with what stands beside this one: settings, training and exercises."""
         kept = [*(pair for pair in self._look.items() if pair[0] in ("seed", "run")), *self._chosen, *self._answers]
-        return f"{address}{'&' if '?' in address else '?'}{_encoded(kept)}" if kept else address
+        return f"{address}{'&' if '?' in address else '?'}{encoded(kept)}" if kept else address
 
     def show(self, **changes: Any) -> str:
         """The address of the default run with changes."""
@@ -161,23 +128,39 @@ class State:
 
     def changed(self, **changes: Any) -> State:
         """This state with the changes that `link` takes."""
-        fields: dict[str, Any] = {}
+        options = {**self.options, **changes.pop("options", {})}
+        space = self.space.with_options(options)
+        start = self if space is self.space else self._within(space)
+        fields: dict[str, Any] = {"options": options}
         for name, value in changes.items():
             if name == "set":
-                fields["cells"] = {**self.cells, **whole.cells_of(self.space, value)}
+                back, given = _back_and_given(value)
+                fields["cells"] = _without(start.cells, whole.cells_of(self.space, back)) | whole.cells_of(space, given)
             elif name == "do":
-                fields["switches"] = {**self.switches, **{self.space.switch(cell): one for cell, one in value.items()}}
+                back, given = _back_and_given(value)
+                fields["switches"] = _without(start.switches, map(self.space.switch, back))
+                fields["switches"] |= {space.switch(cell): switch for cell, switch in given.items()}
             elif name == "lr":
                 fields["learning_rate"] = value
             elif name == "frozen":
-                fields["frozen"] = self.space.frozen if value is None else self.space.frozen_of(value)
-            elif name in ("options", "settings"):
-                fields[name] = {**getattr(self, name), **value}
+                fields["frozen"] = space.frozen if value is None else space.frozen_of(value)
+            elif name == "settings":
+                fields["settings"] = {**self.settings, **value}
             elif name in _LOOK or name in ("rows", "answers"):
                 fields[name] = _DEFAULTS[name] if value is None else value
             else:
                 raise ValueError(f"expected a field of the state; got {name!r}")
-        return normal(replace(self, errors=(), raw={}, **fields))
+        return normal(replace(start, errors=(), raw={}, **fields))
+
+    def _within(self, space: Space) -> State:
+        """This state in the space of other options, without what is not there."""
+        return replace(
+            self,
+            space=space,
+            cells={place: value for place, value in self.cells.items() if space.default(*place) is not None},
+            switches={place: switch for place, switch in self.switches.items() if space.has_switch(*place)},
+            frozen=frozenset(one for one in self.frozen if space.has_parameter(*one)),
+        )
 
     def hidden(self, *without: str) -> list[tuple[str, str]]:
         """(name, value) pairs of the canonical query for hidden inputs, without those fields.
@@ -197,7 +180,7 @@ class State:
 
     @cached_property
     def _look(self) -> dict[str, str]:
-        values = {name: _written(getattr(self, name)) for name in _LOOK}
+        values = {name: written(getattr(self, name)) for name in _LOOK}
         return {name: value for name, value in values.items() if value != _LOOK[name]}
 
     @property
@@ -234,12 +217,12 @@ class State:
 
     @cached_property
     def _ends(self) -> tuple[str, str]:
-        return _encoded(self.traced), _encoded([*self._chosen, *self._answers])
+        return encoded(self.traced), encoded([*self._chosen, *self._answers])
 
     def _address(self, look: Mapping[str, str]) -> str:
         traced, beside = self._ends
         query = "&".join(
-            part for part in (traced, _encoded((name, look[name]) for name in _LOOK if name in look), beside) if part
+            part for part in (traced, encoded((name, look[name]) for name in _LOOK if name in look), beside) if part
         )
         return f"{self.space.path}?{query}" if query else self.space.path
 
@@ -249,8 +232,20 @@ _DEFAULTS: dict[str, Any] = {one.name: one.default for one in fields(State) if o
 _DEFAULTS["answers"] = {}
 
 
+def _back_and_given(value: Mapping[str, Any]) -> tuple[dict[str, None], dict[str, Any]]:
+    """What is taken back, which the present run has, and what is given, which the changed one has."""
+    given = {name: one for name, one in value.items() if one is not None}
+    return dict.fromkeys(value.keys() - given.keys()), given
+
+
+def _without(found: Mapping[Place, Any], places: Iterable[Place]) -> dict[Place, Any]:
+    gone = set(places)
+    return {place: value for place, value in found.items() if place not in gone}
+
+
 def state_of(space: Space) -> State:
     """The default state."""
+    space = space.with_options({})
     return State(space, space.frozen)
 
 
@@ -281,19 +276,4 @@ def normal(state: State) -> State:
     )  # fmt: skip
 
 
-def _written(value: Any) -> str:
-    if value is None or value is False:
-        return ""
-    return "1" if value is True else str(value)
-
-
-_LOOK = {name: _written(_DEFAULTS[name]) for name in _LOOKED}
-
-
-def _encoded(pairs: Iterable[tuple[str, str]]) -> str:
-    return "&".join(f"{_quoted(name)}={_quoted(value)}" for name, value in pairs)
-
-
-@lru_cache(maxsize=8192)
-def _quoted(text: str) -> str:
-    return quote(text, safe="[],:@", errors="replace")
+_LOOK = {name: written(_DEFAULTS[name]) for name in _LOOKED}

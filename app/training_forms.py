@@ -23,6 +23,7 @@ from app.page import source
 from app.page.source import MAX_FIELDS, Page
 from app.page.training import STRIDES
 from app.pages import LIVE, html_page
+from app.query import read
 from app.schemas import Identifier, TrainRequest, as_request
 from app.services import Services, Shared, as_problem, find_model, run
 from app.state import State
@@ -187,7 +188,7 @@ async def _asked(slug: str, request: Request) -> Asked:
     sent = await _pairs(request)
     pairs = [pair for pair in sent if pair[0] != BUTTON]
     steps = next((int(value) for name, value in sent if name == BUTTON and value in map(str, STRIDES)), None)
-    return Asked(panel, subject.read(pairs), pairs, steps)
+    return Asked(panel, read(subject.space, pairs), pairs, steps)
 
 
 def _training(slug: str) -> tuple[Training, source.Subject]:

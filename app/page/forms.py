@@ -8,13 +8,13 @@ from app import whole
 from app.inline import cell_name
 from app.numbers import exact
 from app.page.run import Data, Run, axes_data
+from app.query import BY, SHOWN
 from app.space import Place, indices, split_cell
 from app.state import KINDS
 from engine.trace import Axis, Index
 
 SMALL = 48
 """Cells of a tensor that get a field each, all at once."""
-_BY = "0.5"  # what a switch starts with: half, where it is chosen to scale
 
 
 def forms(run: Run) -> Data | None:
@@ -138,7 +138,7 @@ def _switch(run: Run, place: Place) -> Data:
         "cell": cell_name(*place), "label": run.state.space.label(*place),
         "do": do, "by": by, "do_id": field_id(do), "by_id": field_id(by),
         "kind": run.state.raw.get(do, kind) if _error(run, by) else kind,
-        "value": _raw(run, by, exact(number) if kind not in ("", "off") else "" if _error(run, by) else _BY),
+        "value": _raw(run, by, exact(number) if kind not in ("", "off") else "" if _error(run, by) else BY),
         "changed": bool(kind),
         "error": _error(run, by) or _error(run, do),
     }  # fmt: skip
@@ -153,6 +153,7 @@ def _options(run: Run) -> list[Data]:
             "values": [{"value": value, "label": label} for value, label in option.values.items()],
             "chosen": state.options.get(name, state.space.choice(name)),
             "default": state.space.choice(name),
+            "shown": f"{SHOWN}{name}",
             "error": _error(run, name),
         }
         for name, option in state.space.options.items()

@@ -7,7 +7,7 @@ costs nothing.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -15,12 +15,12 @@ from urllib.parse import parse_qsl, urlencode
 from app import exercise, plane
 from app.fields import FieldError
 from app.lessons import Lesson, catalogue
-from app.numbers import exact
 from app.page import Recorded, Run, build, placed, training
 from app.page.run import Data
 from app.query import read
 from app.runs import Runs
-from app.space import Space, space_of, split_cell
+from app.space import Space
+from app.spaces import space_of
 from app.state import State
 from engine import InputError
 from engine.models import catalogue as models
@@ -31,42 +31,15 @@ KEPT_RUNS = 256
 KEPT_PAGES = 64
 MAX_FIELDS = 4_000
 
-Options = tuple[tuple[str, str], ...]
-
 
 @dataclass(frozen=True)
 class Subject:
-    """What a page is about: a lesson, or a model by itself. heading: what the page object says of it.
-
-    spaces: choices of options -> what may be set with them: parameters may then have other shapes and values.
-    """
+    """What a page is about: a lesson, or a model by itself. heading: what the page object says of it."""
 
     model: Model
-    spaces: Callable[[Options], Space]
+    space: Space
     heading: Mapping[str, Any]
     lesson: Lesson | None = None
-
-    @property
-    def space(self) -> Space:
-        """What may be set in the default run."""
-        return self.spaces(())
-
-    def space_of(self, given: Mapping[str, str]) -> Space:
-        """What may be set with the options among these fields; what is no option, or no choice, counts as not given."""
-        known = self.space.options
-        chosen = {name: given[name] for name in known if given.get(name) in known[name].values}
-        return self.spaces(tuple((name, value) for name, value in chosen.items() if value != self.space.choice(name)))
-
-    def read(self, pairs: Sequence[tuple[str, str]]) -> State:
-        """The state of a query. A form says by `from` with which options it was shown: where others are chosen in it,
-        the fields that were left at their defaults say nothing.
-        """
-        given = dict(pairs)
-        space = self.space_of(given)
-        shown = self.space_of(dict(parse_qsl(given["from"]))) if "from" in given else space
-        if shown is not space:
-            pairs = [pair for pair in pairs if not _is_default(shown, given, *pair)]
-        return read(space, [pair for pair in pairs if pair[0] != "from"])
 
 
 @dataclass(frozen=True)
@@ -119,22 +92,8 @@ def _subject(path: str, found: Model, heading: Mapping[str, Any], about: Lesson 
     examples = about.examples if about else ()
     beside = about.beside if about else ()
     trains = about is not None and about.training is not None
-
-    @functools.cache
-    def spaces(chosen: Options) -> Space:
-        trace = found.trace({**request, "options": {**options, **dict(chosen)}})
-        return space_of(path, found, request, trace, examples, beside, trains=trains)
-
-    return Subject(found, spaces, heading, about)
-
-
-def _is_default(space: Space, given: Mapping[str, str], name: str, value: str) -> bool:
-    """Whether a form's field is as it is by default: a parameter's number, an activation that is computed."""
-    if name.startswith(("do:", "by:")):
-        return not given.get(f"do:{name[3:]}")
-    tensor, index = split_cell(name)
-    default = space.default(tensor, index) if tensor in space.parameters and index else None
-    return default is not None and exact(default) == value
+    space = space_of(path, found, request, examples, beside, trains=trains)
+    return Subject(found, space, heading, about)
 
 
 @functools.lru_cache(maxsize=KEPT_PAGES)
@@ -143,7 +102,7 @@ def page(kind: str, name: str, query: str, origin: str) -> Page | None:
     subject = (lesson if kind == "lesson" else model)(name)
     if subject is None:
         return None
-    state = subject.read(parse_qsl(query, keep_blank_values=True, max_num_fields=MAX_FIELDS))
+    state = read(subject.space, parse_qsl(query, keep_blank_values=True, max_num_fields=MAX_FIELDS))
     try:
         recorded = _recorded(kind, name, _run_query(state))
     except InputError as error:
@@ -191,7 +150,7 @@ def _recorded(kind: str, name: str, query: str) -> Recorded:
     subject = (lesson if kind == "lesson" else model)(name)
     if subject is None:
         raise KeyError(name)
-    state = subject.read(parse_qsl(query, keep_blank_values=True))
+    state = read(subject.space, parse_qsl(query, keep_blank_values=True))
     trace = subject.model.trace(state.request)
     default = _run_query(state.baseline)
     return Recorded(trace, None if query == default else _recorded(kind, name, default))
@@ -209,7 +168,7 @@ def _told(kind: str, name: str, query: str) -> Data:
         "plane": None,
     }
     if subject.lesson.plane:
-        state = subject.read(parse_qsl(query, keep_blank_values=True))
+        state = read(subject.space, parse_qsl(query, keep_blank_values=True))
         told["plane"] = plane.draw(subject.model, state.request, state.baseline.request)
     return told
 

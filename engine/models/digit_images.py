@@ -26,7 +26,7 @@ def place_of(numbers: Sequence[float]) -> int | None:
     if given.shape != (mnist.PIXELS,) or not np.all((given >= 0) & (given <= 1)):
         return None
     at = _places().get(np.rint(given * mnist.INK).astype(np.uint8).tobytes())
-    return at if at is not None and np.array_equal(given, np.float32(image(at))) else None
+    return at if at is not None and np.array_equal(given, np.asarray(image(at), dtype=np.float32)) else None
 
 
 @functools.cache

@@ -7,16 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.query import read
-from app.space import cell_name, indices, space_of, split_cell
+from app.space import cell_name, indices, split_cell
+from app.spaces import space_of
 from app.state import state_of
 from engine.models import catalogue
 
 MODEL = catalogue()["tiny_network"]
 REQUEST = {**MODEL.defaults, "update": {"rule": "sgd", "learning_rate": 0.1, "frozen": []}}
-SPACE = space_of(
-    "/lessons/one", MODEL, REQUEST, MODEL.trace(REQUEST),
-    examples=({"x": [0, 1], "target": 4}, {"x": [1, 0], "target": 2}),
-)  # fmt: skip
+SPACE = space_of("/lessons/one", MODEL, REQUEST, examples=({"x": [0, 1], "target": 4}, {"x": [1, 0], "target": 2}))
 
 
 def state(query: str = ""):
@@ -254,7 +252,7 @@ def test_cells_are_named_and_read_the_same_way():
 def test_words_are_read_written_and_refused_like_numbers():
     model = catalogue()["one_attention_head"]
     request = {**model.defaults, "update": {"rule": "sgd", "learning_rate": 0.1, "frozen": []}}
-    space = space_of("/models/one", model, request, model.trace(request))
+    space = space_of("/models/one", model, request)
     start = state_of(space)
     link = start.link(set={"tokens[2]": "the"})
     assert link == "/models/one?tokens[2]=the"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from tests.browser.site import ROOT, running_chromium, running_site
 
 TIMEOUT_MS = 8_000
 THEMES = ("light", "dark")
+COLOURS = ("color-contrast", "link-in-text-block")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -100,6 +101,7 @@ class Complaints:
 
 
 OpenPage = Callable[..., Page]
+Axe = Callable[..., None]
 
 
 @pytest.fixture
@@ -151,20 +153,22 @@ def no_script_page(new_page: OpenPage) -> Page:
 
 
 @pytest.fixture(scope="session")
-def axe() -> Callable[[Page], None]:
-    """`axe(page)` fails the test if axe-core, all its rules on, finds anything on the page as it stands.
+def axe() -> Axe:
+    """`axe(page)` fails the test if axe-core, all its rules on, finds anything on the page as it stands; `axe(page,
+    COLOURS)` with these rules alone.
 
     axe waits on timers, which never fire where scripts are off: it takes pages with scripts on only.
     """
     source = (ROOT / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
 
-    def check(page: Page) -> None:
+    def check(page: Page, rules: Sequence[str] = ()) -> None:
         if page.evaluate("() => matchMedia('(scripting: none)').matches"):
             raise ValueError("expected a page with scripts on; got one with scripts off, where axe never ends")
         if not page.evaluate("() => 'axe' in window"):
             page.evaluate(source)
         # Preloading makes inline stylesheets, which the policy forbids; only a rule that is off by default needs it.
-        violations = page.evaluate("() => axe.run(document, { preload: false }).then((found) => found.violations)")
+        options = {"preload": False, **({"runOnly": {"type": "rule", "values": rules}} if rules else {})}
+        violations = page.evaluate("(options) => axe.run(document, options).then((found) => found.violations)", options)
         if violations:
             pytest.fail(f"axe on {page.url}:\n" + "\n".join(map(_written, violations)))
 

@@ -100,7 +100,7 @@ def _other(field: Mapping[str, Any], more: float) -> str:
     """Another value of a field: the next of its words, else a number with more digits."""
     words = field["choices"]
     if not words:
-        return f"{field['number'] + more:g}"
+        return f"{field['number'] / 2 + more:g}"
     return urllib.parse.quote(words[(int(field["number"]) + 1) % len(words)])
 
 
@@ -112,3 +112,13 @@ def steps_by_phase(data: Data) -> list[int]:
 def one_step_a_kind(data: Data) -> list[int]:
     """The last step of each operation in each phase of a page's run."""
     return sorted({(step["phase"], step["op"]): step["index"] for step in data["trace"]["steps"]}.values())
+
+
+def one_tensor_a_kind(data: Data) -> dict[str, Data]:
+    """The last tensor that each operation of a page's run makes, the last gradient that each sends, and of those that
+    are given the last of each kind."""
+    tensors = {name: tensor for name, tensor in data["trace"]["tensors"].items() if "@" not in name}
+    made = {output: (step["phase"], step["op"]) for step in data["trace"]["steps"] for output in step["outputs"]}
+    sent = {one["to"]: ("backward", step["op"]) for step in data["trace"]["steps"] for one in step["sends"]}
+    kinds = {made.get(name) or sent.get(name) or tensor["kind"]: name for name, tensor in tensors.items()}
+    return {name: tensors[name] for name in kinds.values()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -195,7 +196,9 @@ def test_the_check_marks_wrong_right_and_unreadable_answers(lesson: Page) -> Non
     expect(lesson.locator("#check .exercise.open .explanation")).to_have_count(1)
     for at in range(choices.count()):
         choices.nth(at).check()
+        sent = f"{choices.nth(at).get_attribute('name')}={choices.nth(at).get_attribute('value')}"
         choice.get_by_role("button", name="Check").click()
+        lesson.wait_for_url(re.compile(rf"[?&]{sent}(&|#|$)"))
         if lesson.locator("#check .exercise.right:has(input[type=radio])").count():
             break
     expect(lesson.locator("#check .exercise.right:has(input[type=radio])")).to_have_count(1)
