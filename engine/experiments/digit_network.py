@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +48,21 @@ def outputs(network: DigitNetwork, x: Float[Tensor, "*example pixel"]) -> Float[
     return prediction.exp() if network.loss == "cross_entropy" else prediction
 
 
+def network_of(parameters: Mapping[str, Any], activation: str, loss: str) -> DigitNetwork:
+    """A network with these parameters, tensors or arrays by name; its hidden layers are as wide as they say."""
+    given = {name: torch.as_tensor(value).detach() for name, value in parameters.items()}
+    widths = [len(value) for name, value in given.items() if name.endswith(".bias") and not name.startswith("output")]
+    network = DigitNetwork(activation, loss, hidden=widths)
+    network.load_state_dict(given)
+    return network
+
+
+@torch.no_grad()
+def certainty(network: DigitNetwork, images: mnist.Images, places: Sequence[int]) -> list[float]:
+    """The largest of the ten outputs for each of some images."""
+    return outputs(network, images.numbers(torch.tensor(list(places)))).amax(-1).tolist() if places else []
+
+
 @dataclass(frozen=True)
 class Noise:
     """Images whose pixels are uniform from 0 to 1: the mean of each one's largest output, and how often which digit."""
@@ -60,8 +75,13 @@ class Noise:
         return max(range(len(self.answers)), key=self.answers.__getitem__)
 
 
+def noisy(count: int, seed: int = 0) -> Float[Tensor, "image pixel"]:
+    """Images of noise."""
+    return torch.rand(count, mnist.PIXELS, generator=torch.Generator().manual_seed(seed))
+
+
 def noise(network: DigitNetwork, count: int = 1000, seed: int = 0) -> Noise:
-    x = torch.rand(count, mnist.PIXELS, generator=torch.Generator().manual_seed(seed))
+    x = noisy(count, seed)
     top, answer = outputs(network, x).max(-1)
     return Noise(float(top.double().mean()), tuple(answer.bincount(minlength=len(mnist.DIGITS)).tolist()))
 
@@ -87,11 +107,22 @@ class Spectrum:
 def spectrum(weight: Float[Tensor, "row column"], draws: int = 1000, seed: int = 0) -> Spectrum:
     """The random matrices' cells are normal with mean 0 and the root mean square of the weight's."""
     size = weight.double().square().mean().sqrt()
-    chance = torch.Generator().manual_seed(seed)
-    random = torch.linalg.svdvals(torch.randn(draws, *weight.shape, generator=chance, dtype=torch.float64) * size)
+    low, middle, high = (one * size for one in _random_spectrum(weight.shape, draws, seed))
     own = torch.linalg.svdvals(weight.double())
-    low, middle, high = random.quantile(torch.tensor([0.05, 0.5, 0.95], dtype=torch.float64), 0)
     return Spectrum(*(tuple(one.tolist()) for one in (own, low, middle, high)))
+
+
+def spectrum_of(weight: Any, draws: int = 200) -> Spectrum:
+    """`spectrum` of a matrix given as an array."""
+    return spectrum(torch.as_tensor(weight), draws)
+
+
+@functools.cache
+def _random_spectrum(shape: tuple[int, ...], draws: int, seed: int) -> tuple[Tensor, ...]:
+    """Of random matrices whose cells have the mean square 1: what 5, 50 and 95 of 100 stay below, place by place."""
+    chance = torch.Generator().manual_seed(seed)
+    random = torch.linalg.svdvals(torch.randn(draws, *shape, generator=chance, dtype=torch.float64))
+    return tuple(random.quantile(torch.tensor([0.05, 0.5, 0.95], dtype=torch.float64), 0))
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,16 @@ from engine.data import mnist
 from engine.experiments.digit_network import (
     EPOCHS,
     Noise,
+    certainty,
     evaluate,
     fit,
+    network_of,
     noise,
+    noisy,
     outputs,
     shipped_fittings,
     spectrum,
+    spectrum_of,
 )
 from engine.models.digit_network import MODEL, DigitNetwork, start
 
@@ -103,3 +107,35 @@ def test_random_labels_are_fitted_slowly_and_real_ones_fast():
 def test_shipped_curves_begin_as_a_run_today_does(random_labels):
     found = fit(random_labels, epochs=5)
     assert found.accuracies == pytest.approx(shipped_fittings()[random_labels].accuracies[:6], abs=0.02)
+
+
+def test_a_network_is_built_from_arrays_as_wide_as_they_are():
+    given = {name: value.numpy() for name, value in start((5, 7)).items()}
+    network = network_of(given, "sigmoid", "squared_error")
+    assert [layer.out_features for layer in (network.hidden1, network.hidden2, network.output)] == [5, 7, 10]
+    x = noisy(3)
+    hidden = torch.sigmoid(torch.sigmoid(x @ network.hidden1.weight.T + network.hidden1.bias) @ network.hidden2.weight.T
+                           + network.hidden2.bias)  # fmt: skip
+    assert torch.allclose(network(x), torch.sigmoid(hidden @ network.output.weight.T + network.output.bias))
+    assert [name for name, _ in network_of({k: v.numpy() for k, v in start(()).items()}, "relu", "cross_entropy")
+            .named_parameters()] == ["output.weight", "output.bias"]  # fmt: skip
+
+
+def test_certainty_is_the_largest_output_of_each_image():
+    images = mnist.images("test")
+    expected = outputs(MODEL.module(), images.numbers(torch.tensor([18, 3]))).max(-1).values
+    assert certainty(MODEL.module(), images, [18, 3]) == expected.tolist()
+    assert certainty(MODEL.module(), images, []) == []
+
+
+def test_noise_is_uniform_from_0_to_1_and_the_same_each_time():
+    x = noisy(200)
+    assert torch.equal(x, noisy(200)) and x.shape == (200, 784)
+    assert 0 <= x.min() < 0.001 and 0.999 < x.max() <= 1 and x.mean().item() == pytest.approx(0.5, abs=0.01)
+
+
+def test_the_spectrum_of_an_array_is_that_of_its_tensor_and_scales_with_it():
+    weight = noisy(16)[:, :16]
+    one, twice = spectrum_of(weight.numpy(), 50), spectrum_of(2 * weight.numpy(), 50)
+    assert one == spectrum(weight, 50)
+    assert twice.low == pytest.approx([2 * low for low in one.low]) and twice.outside == one.outside
