@@ -93,7 +93,7 @@ def _named() -> Mapping[str, Any]:
 def _one_dimension(b: float, along: float) -> Data:
     """Three rates on the weight alone, from w = -1, with the bias where it is best."""
     walks = [
-        (f"{name}: {rate}", measured.walk("sgd", rate, (LINE_START, b), weight_only=True), LINE_STEPS)
+        (f"{name}: {rate}", measured.walk("sgd", rate, (LINE_START, b), steps=LINE_STEPS, weight_only=True), LINE_STEPS)
         for name, rate in LINE_RATES
     ]
     return {
@@ -112,18 +112,19 @@ def _one_dimension(b: float, along: float) -> Data:
 
 def _tiny() -> Data:
     """One step on the tiny network's 13 parameters, by its rate."""
-    rates = [place / 500 for place in range(61)]
+    rates = tuple(place / 500 for place in range(61))
+    curve = measured.tiny_losses(rates)
     start = single(catalogue()["tiny_network"].trace({}).result["loss"])
     return {
         "start": start,
         "rows": [
             {
-                "rate": rate, "loss": single(measured.tiny_loss(rate)),
+                "rate": rate, "loss": single(loss),
                 "link": shown("accountable_network", lr=rate, frozen=()).link("loss"),
             }
-            for rate in TINY_RATES
+            for rate, loss in zip(TINY_RATES, measured.tiny_losses(TINY_RATES), strict=True)
         ],
-        "figure": figures.by_rate(rates, [single(measured.tiny_loss(rate)) for rate in rates], start),
+        "figure": figures.by_rate(rates, [single(one) for one in curve], start),
     }  # fmt: skip
 
 

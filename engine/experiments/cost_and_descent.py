@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -129,11 +129,30 @@ def surface(w: Sequence[float], b: Sequence[float]) -> list[list[float]]:
     return (off.square().mean(-1) / 2).tolist()
 
 
-@functools.lru_cache(maxsize=512)
-def tiny_loss(rate: float) -> float:
-    """The tiny network's loss after one step on all 13 parameters."""
-    update = {"rule": "sgd", "learning_rate": rate, "frozen": []}
-    return float(catalogue()["tiny_network"].trace({"update": update}).result["after_update"]["loss"])
+@functools.cache
+def tiny_losses(rates: tuple[float, ...]) -> tuple[float, ...]:
+    """The tiny network's loss on its default example after one step on all 13 parameters, for each rate."""
+    model = catalogue()["tiny_network"]
+    module, run = model.module(), model.trace({})
+
+    def value(network: Callable[[Tensor], Tensor]) -> Tensor:
+        return model.loss_for()(network(run["x"]), run["target"])
+
+    return _after_one_step(module, value, rates)
+
+
+def _after_one_step(
+    module: nn.Module, value: Callable[[Callable[[Tensor], Tensor]], Tensor], rates: Sequence[float]
+) -> tuple[float, ...]:
+    """value: a network -> its loss. The loss of the module after a step against its gradient, for each rate."""
+    parameters = dict(module.named_parameters())
+    gradients = torch.autograd.grad(value(module), list(parameters.values()))
+    found = []
+    with torch.no_grad():
+        for rate in rates:
+            moved = {name: one - rate * g for (name, one), g in zip(parameters.items(), gradients, strict=True)}
+            found.append(float(value(functools.partial(_plainly, module, moved))))
+    return tuple(found)
 
 
 def _digits() -> tuple[DigitNetwork, Tensor, Tensor]:
@@ -146,16 +165,7 @@ def _digits() -> tuple[DigitNetwork, Tensor, Tensor]:
 def digit_losses(rates: tuple[float, ...]) -> tuple[float, ...]:
     """The untrained digit network's loss on 200 images after one step on all 13,002 parameters, for each rate."""
     _, x, labels = _digits()
-    network = DigitNetwork()
-    parameters = dict(network.named_parameters())
-    value = F.nll_loss(network(x), labels)
-    gradients = torch.autograd.grad(value, list(parameters.values()))
-    with torch.no_grad():
-        moved = (
-            {name: one - rate * g for (name, one), g in zip(parameters.items(), gradients, strict=True)}
-            for rate in rates
-        )
-        return tuple(float(F.nll_loss(functional_call(network, one, (x,)), labels)) for one in moved)
+    return _after_one_step(DigitNetwork(), lambda network: F.nll_loss(network(x), labels), rates)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from engine.experiments.cost_and_descent import (
     least,
     loss_slice,
     surface,
-    tiny_loss,
+    tiny_losses,
     walk,
 )
 from engine.models import catalogue
@@ -117,8 +117,9 @@ def test_the_surface_is_the_loss_at_each_place():
 
 def test_one_step_on_all_thirteen_parameters_overshoots():
     facts = {0.1: 7.9003125, 0.05: 0.98876953125, 0.02: 0.0441045, 0.01: 0.39760903125}
-    assert {rate: tiny_loss(rate) for rate in facts} == pytest.approx(facts, rel=1e-5)
-    assert tiny_loss(0) == 1.125
+    assert tiny_losses((*facts, 0.0)) == pytest.approx((*facts.values(), 1.125), rel=1e-5)
+    run = catalogue()["tiny_network"].trace({"update": {"learning_rate": 0.05}})
+    assert tiny_losses((0.05,))[0] == pytest.approx(run.result["after_update"]["loss"], rel=1e-6)
 
 
 def test_alone_each_of_the_thirteen_helps_or_does_nothing():
