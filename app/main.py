@@ -34,6 +34,7 @@ from app.services import Services, recompute
 from app.settings import Settings, from_environment
 from app.store import LocalStore
 from app.wire import API
+from engine.data import tables
 from engine.models import catalogue
 
 UPLOAD_PATHS = (f"{API}/traces", "/open")
@@ -84,6 +85,7 @@ def _services(settings: Settings) -> Services:
         disk_bytes=settings.disk_bytes,
         recompute=recompute,
     )
+    tables.look_in(Path(settings.data_dir))
     runs = Runs(
         RunStore(settings.runs_url),
         HeavyLane(workers=settings.heavy_workers),

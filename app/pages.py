@@ -148,6 +148,12 @@ def warm_up_later() -> list[Callable[[], object]]:
     return [functools.partial(_rendered, "lesson", slug, "", "") for slug in list(catalogue())[1:]]
 
 
+def forget() -> None:
+    """Makes pages anew: what an address names has come to be that was not there before."""
+    _rendered.cache_clear()
+    source.page.cache_clear()
+
+
 def error_page(request: Request, problem: Problem) -> Response | None:
     """A problem as a page, for browsers."""
     context = {"title": f"{problem.status}", "here": "", "problem": problem.data(), "path": request.url.path}

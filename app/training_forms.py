@@ -183,7 +183,7 @@ async def _put_aside(services: Services, run_id: str) -> None:
 
 async def _asked(slug: str, request: Request) -> Asked:
     """What a form asks. Raises Problem 403, 404, 415, 422."""
-    _refuse_other_sites(request)
+    refuse_other_sites(request)
     panel, subject = _training(slug)
     sent = await _pairs(request)
     pairs = [pair for pair in sent if pair[0] != BUTTON]
@@ -224,7 +224,7 @@ async def _pairs(request: Request) -> list[tuple[str, str]]:
         raise invalid("body", f"be a form of at most {MAX_FIELDS} fields", clipped(str(error), 80)) from error
 
 
-def _refuse_other_sites(request: Request) -> None:
+def refuse_other_sites(request: Request) -> None:
     """403 for a form of another site's page: what starts work here is asked for here. Programs send neither header."""
     site, origin = request.headers.get("sec-fetch-site", "same-origin"), request.headers.get("origin")
     elsewhere = origin is not None and urlsplit(origin).netloc != request.headers.get("host")

@@ -25,6 +25,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from app.wire import line, plain, word
+from engine.data import tables
 from engine.errors import InputError, RunError
 from engine.models import catalogue
 from engine.training import checkpoint
@@ -65,9 +66,9 @@ class Question:
 
 @dataclasses.dataclass(frozen=True)
 class TrainJob:
-    """folder: for checkpoints, named by their step. fork: the run to branch off, at its step `fork_step`.
+    """folder: for checkpoints, named by their step; two levels below the data folder. pause_at: the step to pause after by itself.
 
-    pause_at: the step to pause after by itself.
+    fork: the run to branch off, at its step `fork_step`.
     """
 
     question: Question
@@ -123,6 +124,7 @@ class Worker:
         """One job from its first line to its last."""
         try:
             _limit(job)
+            tables.look_in(Path(job.folder).parents[1])
             self._train(job)
         except InputError as error:
             self.emit({"type": "refused", "field": error.field, "expected": error.expected, "got": str(error.got)})

@@ -22,7 +22,7 @@ async def uploaded_file(request: Request) -> bytes:
     content_type = request.headers.get("content-type", "")
     kind = content_type.partition(";")[0].strip().lower()
     if kind == "multipart/form-data":
-        content = file_of_form(await request.body(), content_type)
+        content = part_of_form(await request.body(), content_type)
     elif _BINARY.fullmatch(kind):
         content = await request.body()
     else:
@@ -34,8 +34,8 @@ async def uploaded_file(request: Request) -> bytes:
     return content
 
 
-def file_of_form(body: bytes, content_type: str) -> bytes:
-    """The content of the part named `file` of a multipart form. Raises Problem 422.
+def part_of_form(body: bytes, content_type: str, wanted: str = FIELD) -> bytes:
+    """The content of the part of this name of a multipart form. Raises Problem 422.
 
     Source: RFC 7578; parts are delimited by CRLF, two dashes and the boundary.
     """
@@ -49,10 +49,10 @@ def file_of_form(body: bytes, content_type: str) -> bytes:
             break
         head, separator, content = part.partition(b"\r\n\r\n")
         name = _part_name(head)
-        if separator and name == FIELD.encode():
+        if separator and name == wanted.encode():
             return content
         names.append((name or b"").decode("utf-8", "replace"))
-    raise invalid(FIELD, "be the name of a part of the form", ", ".join(names))
+    raise invalid(wanted, "be the name of a part of the form", ", ".join(names))
 
 
 def _part_name(head: bytes) -> bytes | None:

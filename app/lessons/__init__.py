@@ -36,6 +36,11 @@ def no_lab(values: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG001
     return {}
 
 
+def always(run: Mapping[str, Any]) -> bool:  # noqa: ARG001
+    """For a training whose every run is the stage's model."""
+    return True
+
+
 def nothing_more(
     run: Mapping[str, Any],  # noqa: ARG001
     points: Sequence[Mapping[str, Any]],  # noqa: ARG001
@@ -56,6 +61,7 @@ class Training:
     show:     (run, points, parameters) -> plain JSON data for templates/lessons/<slug>_training.html, where there is
               one: `page.training.shown`. run: its record; points: its curve as the panel draws it; parameters: arrays
               by name as of step run["checkpoint"], at most a second old, none before the first.
+    on_stage: run, its record -> whether the page's stage can show its parameters, where their shapes are the stage's.
     """
 
     model: str
@@ -64,6 +70,7 @@ class Training:
     show: Callable[[Mapping[str, Any], Sequence[Mapping[str, Any]], Mapping[str, Any]], Mapping[str, Any]] = (
         nothing_more
     )
+    on_stage: Callable[[Mapping[str, Any]], bool] = always
 
 
 @dataclass(frozen=True)

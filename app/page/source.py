@@ -136,10 +136,11 @@ def of_trace(trace: Trace, query: str, origin: str) -> Page:
     rate = float(rate) if isinstance(rate, int | float) else 0.0
     space = Space(path, dict(trace.request), learning_rate=rate)
     state = placed(read(space, parse_qsl(query, keep_blank_values=True, max_num_fields=MAX_FIELDS)), trace)
-    title = str(trace.model.get("title") or trace.model.get("name") or "A trace")
+    name = trace.model.get("name", "")
+    title = str(trace.model.get("title") or name or "A trace")
     heading = {
         "kind": "trace", "slug": trace.id, "title": title, "part": "Trace", "kicker": "A recorded run",
-        "summary": f"{len(trace.steps)} steps, {len(trace.tensors)} tensors.", "model": trace.model.get("name", ""),
+        "summary": f"{len(trace.steps)} steps, {len(trace.tensors)} tensors.", "model": name if name in models() else "",
     }  # fmt: skip
     return Page(build(Run(Recorded(trace, None), state), heading=heading, origin=origin), state, trace)
 

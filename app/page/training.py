@@ -44,7 +44,7 @@ def panel(
 
     gone: whether the address names a run that is not there. metrics: of the last point, by name. diverged: the first
     step whose loss is no number. stage: the link that sets the stage's parameters to the trained ones. notice: {status,
-    message} of what went wrong.
+    message} of what went wrong; `elsewhere` in it where the page says it in another place.
     """
     training = lesson.training
     if training is None:
@@ -86,7 +86,7 @@ def panel(
             "rows": [[one["step"], *(_value(one, name) for name in metrics)] for one in _thinned(rows, MOST_ROWS)],
         },
         "shown": dict(training.show(record, _thinned(points, MOST_POINTS), parameters)),
-        "stage": _on_stage(state, run, parameters) if run.model == lesson.model else None,
+        "stage": _on_stage(state, run, parameters) if run.model == lesson.model and training.on_stage(record) else None,
         "file": f"{record['links']['parameters']}?enc=file" if parameters else None,
         "said": _said(record, last),
     }

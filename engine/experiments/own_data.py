@@ -47,6 +47,14 @@ class Row:
     sure: float | None
 
 
+@dataclass(frozen=True)
+class Dots:
+    """Some rows: their inputs [feature][row] in the columns' units, and each one's number or its class' place."""
+
+    inputs: list[list[float]]
+    targets: list[float]
+
+
 def fitted(request: Mapping[str, Any], recipe: Mapping[str, Any], parameters: Mapping[str, np.ndarray]) -> Fitted:
     """The network of a training run. Raises InputError where its table is no longer kept here."""
     read, seed = TableRecipe.read(recipe), request.get("seed") or 0
@@ -107,6 +115,15 @@ def curve(found: Fitted, points: int) -> tuple[list[float], list[list[float]]]:
     return axis.tolist(), values.tolist()
 
 
+def dots(found: Fitted, split: str, most: int) -> Dots:
+    """The first `most` rows of a split, "training" or "validation"."""
+    data = found.data
+    places = (data.validation if split == "validation" else data.training)[:most]
+    target = data.target[places]
+    goals = target.flatten().tolist() if data.task == "class" else _back(target, data.aim)
+    return Dots([raw(data, at, places) for at in range(len(data.features))], goals)
+
+
 def raw(data: Prepared, feature: int, places: Tensor) -> list[float]:
     """An input of some rows in its column's unit."""
     return _back(data.inputs[places, feature], data.features[feature])
@@ -124,8 +141,7 @@ def traced(found: Fitted, row: int) -> Trace:
         loss=LOSSES[data.task],
         update=Update(found.recipe.learning_rate, ()),
         request={"inputs": {"x": data.inputs[row].tolist()}, "target": data.target[row].tolist()},
-        name=MODEL,
-        title=f"Row {row + 1}: {data.target_name}",
+        title=f"Row {row + 1} of the table: {data.target_name}",
         labels={"feature": tuple(one.name for one in data.features), "class": data.classes},
     )
 
