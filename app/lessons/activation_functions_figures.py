@@ -110,5 +110,14 @@ def _plane(key: bytes) -> Data:
     lines = [(f"{one.label} = 0", one.ends, one.bends is not False) for one in found.boundaries if one.ends]
     points = [(f"({x[0]:g}, {x[1]:g}): target {target:g}", *x) for x, target in XOR]
     made = plane_figures.surface(axis, values, (*found.inputs, found.output), lines=lines, points=points)
-    made["layout"]["height"] = 340
+    made["data"].append(
+        {
+            "type": "scatter", "mode": "text", "hoverinfo": "skip", "x": [x[0] for x, _ in XOR],
+            "y": [x[1] for x, _ in XOR], "text": [f"{target:g}" for _, target in XOR],
+            "textposition": "top right", "textfont": {"size": 15, "color": "var(--ink)"},
+        }
+    )  # fmt: skip
+    layout = made["layout"]
+    layout |= {"height": 340, "margin": {**layout["margin"], "l": 60}}
+    layout["yaxis"]["title"] = {**layout["yaxis"]["title"], "standoff": 12}
     return made
