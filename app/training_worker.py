@@ -66,7 +66,9 @@ class Question:
 
 @dataclasses.dataclass(frozen=True)
 class TrainJob:
-    """folder: for checkpoints, named by their step; two levels below the data folder. pause_at: the step to pause after by itself.
+    """folder: for checkpoints, named by their step; two levels below the data folder.
+
+    pause_at: the step to pause after by itself.
 
     fork: the run to branch off, at its step `fork_step`.
     """

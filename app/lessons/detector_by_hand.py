@@ -1,7 +1,7 @@
 """A detector by hand: one unit whose 784 weights are painted, and which of a thousand images light it.
 
-The text is templates/lessons/detector_by_hand.html; here are its numbers: of the run shown (`run`), of its weights on many
-images (`many`, `biases`), and of paintings that the text names.
+The text is templates/lessons/detector_by_hand.html; here are its numbers: of the run shown (`run`), of its weights on
+many images (`many`, `biases`), and of paintings that the text names.
 """
 
 from __future__ import annotations

@@ -46,11 +46,11 @@ def _strokes(chance: random.Random) -> Exercise:
         n=1,
         kind="number",
         title="Ink in and out of the bar",
-        prompt=f"An image has full ink, 1, on {inside} cells where the weight is {text(MIDDLE)} and on {outside} where it "
-        f"is {text(AROUND)}, and none elsewhere. The bias is {text(BIAS)}. What is a?",
+        prompt=f"An image has full ink, 1, on {inside} cells where the weight is {text(MIDDLE)} and on {outside} where "
+        f"it is {text(AROUND)}, and none elsewhere. The bias is {text(BIAS)}. What is a?",
         answer=answer,
-        explanation=f"w·x is {inside} · {text(MIDDLE)} + {outside} · ({text(AROUND)}) = {text(total)}; with the bias that "
-        f"is {text(single(total + BIAS))}, and the ReLU makes {text(answer)} of it.",
+        explanation=f"w·x is {inside} · {text(MIDDLE)} + {outside} · ({text(AROUND)}) = {text(total)}; with the bias "
+        f"that is {text(single(total + BIAS))}, and the ReLU makes {text(answer)} of it.",
         link=run.link("preactivation", cell="preactivation[0]"),
         link_text="the run on this image",
         hint="Ink times weight, summed; then the bias; then the ReLU, which lets nothing below 0 through.",

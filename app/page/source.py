@@ -140,7 +140,8 @@ def of_trace(trace: Trace, query: str, origin: str) -> Page:
     title = str(trace.model.get("title") or name or "A trace")
     heading = {
         "kind": "trace", "slug": trace.id, "title": title, "part": "Trace", "kicker": "A recorded run",
-        "summary": f"{len(trace.steps)} steps, {len(trace.tensors)} tensors.", "model": name if name in models() else "",
+        "summary": f"{len(trace.steps)} steps, {len(trace.tensors)} tensors.",
+        "model": name if name in models() else "",
     }  # fmt: skip
     return Page(build(Run(Recorded(trace, None), state), heading=heading, origin=origin), state, trace)
 
