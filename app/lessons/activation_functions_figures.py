@@ -78,7 +78,11 @@ def approximation(curve: str, bend: str, units: int, own: tuple[float, ...]) -> 
         "halved": fits[15].error / fits[31].error if fits[31].error > 1e-9 else None,
         "weights": [{"unit": at + 1, "knot": at / units, "weight": weight} for at, weight in enumerate(found.weights)],
         "sum": figure(
-            [Curve("the sum", x, found.values[::_EVERY].tolist()), Curve("the curve", x, target)], "x", "y", height=280
+            [Curve("the sum", x, found.values[::_EVERY].tolist()), Curve("the curve", x, target)],
+            "x",
+            "y",
+            height=280,
+            even=True,
         ),
         "parts": _parts(x, found),
         "errors": figure(errors, "units n", "error", height=260),
@@ -88,7 +92,9 @@ def approximation(curve: str, bend: str, units: int, own: tuple[float, ...]) -> 
 def _parts(x: Sequence[float], found: measured.Fit) -> Data:
     """Each unit's weighted output: blue where its weight is positive, orange where it is negative."""
     parts = found.parts[:, ::_EVERY].tolist()
-    made = figure([Curve(f"unit {at + 1}", x, values) for at, values in enumerate(parts)], "x", "part", height=240)
+    made = figure(
+        [Curve(f"unit {at + 1}", x, values) for at, values in enumerate(parts)], "x", "part", height=240, even=True
+    )
     for line, weight in zip(made["data"], found.weights, strict=True):
         line["line"] = {"color": "var(--pos)" if weight >= 0 else "var(--neg)", "dash": "solid", "width": 1.5}
     made["layout"]["showlegend"] = False
@@ -112,9 +118,9 @@ def _plane(key: bytes) -> Data:
     made = plane_figures.surface(axis, values, (*found.inputs, found.output), lines=lines, points=points)
     made["data"].append(
         {
-            "type": "scatter", "mode": "text", "hoverinfo": "skip", "x": [x[0] for x, _ in XOR],
-            "y": [x[1] for x, _ in XOR], "text": [f"{target:g}" for _, target in XOR],
-            "textposition": "top right", "textfont": {"size": 15, "color": "var(--ink)"},
+            "type": "scatter", "mode": "text", "hoverinfo": "skip", "x": [x[0] + 0.12 for x, _ in XOR],
+            "y": [x[1] + 0.12 for x, _ in XOR], "text": [f"{target:g}" for _, target in XOR],
+            "textfont": {"size": 15, "color": "var(--ink)"},
         }
     )  # fmt: skip
     layout = made["layout"]

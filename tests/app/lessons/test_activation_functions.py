@@ -72,6 +72,8 @@ def test_the_lab_fits_the_curve_that_is_asked_for():
     assert len(OWN) == 9
     smooth = lab(chosen())["fit"]
     assert 3 < smooth["halved"] < 5 and len(smooth["parts"]["data"]) == smooth["units"] == 8
+    bump = lab(chosen(curve="bump"))["fit"]
+    assert all("type" not in bump[name]["layout"]["yaxis"] for name in ("sum", "parts"))  # heights, not powers of ten
     flat = lab(chosen(bend="none"))["fit"]
     assert len({round(row["error"], 9) for row in flat["rows"]}) == 1 and len(flat["errors"]["data"]) == 1
 
