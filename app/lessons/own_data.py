@@ -36,6 +36,7 @@ LIMITS = {
     "rows": [table.FEWEST_ROWS, table.MOST_ROWS],
     "bytes": table.MOST_BYTES,
     "words": table.MOST_WORDS,
+    "kept": tables.MOST_TABLES,
 }
 SAMPLE = """weight,colour,sort,price
 1.2,red,plum,3.5

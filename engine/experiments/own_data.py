@@ -69,16 +69,17 @@ def rows(found: Fitted, places: Tensor) -> list[Row]:
     """What the network says of these rows, those that it gets most wrong first."""
     data = found.data
     prediction, target = found.network(data.inputs[places]), data.target[places]
-    losses = [float(LOSSES[data.task](prediction[at], target[at])) for at in range(len(places))]
     if data.task == "class":
+        losses = -prediction.gather(-1, target)
         best = prediction.argmax(-1)
         said: list[Any] = [data.classes[at] for at in best.tolist()]
         true: list[Any] = [data.classes[at] for at in target.flatten().tolist()]
         sure: list[Any] = prediction.exp().amax(-1).tolist()
     else:
+        losses = (prediction - target).square()
         said, true = _back(prediction, data.aim), _back(target, data.aim)
         sure = [None] * len(said)
-    told = [Row(*one) for one in zip(places.tolist(), true, said, losses, sure, strict=True)]
+    told = [Row(*one) for one in zip(places.tolist(), true, said, losses.flatten().tolist(), sure, strict=True)]
     return sorted(told, key=lambda one: -one.loss)
 
 
