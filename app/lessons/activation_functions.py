@@ -172,6 +172,7 @@ LESSON = Lesson(
     model=SLUG,
     request={"update": {"rule": "sgd", "learning_rate": 0.1, "frozen": []}},
     examples=tuple({"x": list(x), "target": target} for x, target in XOR[1:]),
+    script="activation_functions.js",
     prose=prose,
     exercises=exercises,
     settings=(

@@ -3,23 +3,12 @@
  * The descents' own controls: a click on the contours starts elsewhere, and Play takes one step after the other. Both go
  * through the page's form and links; the way itself is the server's.
  */
+import { placeOf } from "../place.js";
 import { settled, visit } from "../visit.js";
 
 const STEP_MS = 350;
 
 let timer = 0;
-
-/** The place in the picture's own coordinates that was clicked; null outside. @param {MouseEvent} event @param {Element} figure */
-function placeOf(event, figure) {
-  const box = figure.querySelector(".nsewdrag")?.getBoundingClientRect();
-  const source = figure.nextElementSibling?.textContent;
-  if (!box || !source) return null;
-  const [across, up] = [(event.clientX - box.left) / box.width, (box.bottom - event.clientY) / box.height];
-  if (Math.min(across, up) < 0 || Math.max(across, up) > 1) return null;
-  const { xaxis, yaxis } = JSON.parse(source).layout;
-  const along = (/** @type {[number, number]} */ [first, last], /** @type {number} */ part) => (first + (last - first) * part).toFixed(2);
-  return [along(xaxis.range, across), along(yaxis.range, up)];
-}
 
 /** @param {MouseEvent} event */
 function onClick(event) {
@@ -35,7 +24,7 @@ function onClick(event) {
   if (!place) return;
   const [w, b] = [document.querySelector("#f-w"), document.querySelector("#f-b")];
   if (!(w instanceof HTMLInputElement) || !(b instanceof HTMLInputElement)) return;
-  [w.value, b.value] = place;
+  [w.value, b.value] = place.map((one) => one.toFixed(2));
   w.form?.requestSubmit();
 }
 

@@ -13,7 +13,7 @@ WALK = "[data-figure=walk]"
 
 @pytest.fixture
 def drawn(page: Page) -> Page:
-    page.goto(f"{LESSON}?taken=3&batch=8")
+    page.goto(f"{LESSON}?taken=3&batch=8", timeout=30_000)
     page.locator(WALK).scroll_into_view_if_needed()
     expect(page.locator(f"{WALK}[data-state=drawn]")).to_be_visible(timeout=30_000)
     return page
@@ -46,7 +46,7 @@ def test_play_takes_steps_until_it_is_paused(drawn: Page) -> None:
 def test_a_page_with_a_surface_takes_the_library_that_draws_it_and_no_other(page: Page) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(LESSON)
+    page.goto(LESSON, timeout=30_000)
     page.locator("[data-figure=surface]").scroll_into_view_if_needed()
     expect(page.locator("[data-figure=surface][data-state=drawn] canvas").first).to_be_visible(timeout=60_000)
     page.locator("[data-figure=curve]").scroll_into_view_if_needed()
