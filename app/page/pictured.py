@@ -12,7 +12,7 @@ MAX_PICTURES = 16
 
 
 def pictured(run: Run, record: TensorRecord, grid: Grid) -> Data:
-    """{tensor, symbol, axes, pictures: [{src, label, cell, chosen}], rows (a line), line, above, below, more}.
+    """{tensor, symbol, axes, pictures: [{src, label, cell, chosen}], rows (a line), columns, line, above, below, more}.
 
     The line is the selected cell's, of any tensor on this grid, else the middle one; its row the selected one, else the
     drawn example's or the first. above, below: the cells that choose the lines beside, None at an edge.
@@ -45,6 +45,7 @@ def pictured(run: Run, record: TensorRecord, grid: Grid) -> Data:
         "axes": axes_data(record.axes),
         "pictures": pictures,
         "rows": [[run.cell(record.name, (*leading, line * width + column)) for column in range(width)]],
+        "columns": list(range(1, width + 1)),
         "line": line,
         "above": cell(line - 1),
         "below": cell(line + 1),

@@ -10,6 +10,7 @@ import { themed } from "./grid.js";
 const WIDEST_PX = 336;
 const KEYS_SETTLE_MS = 500;
 const SOFT = 0.5;
+/** @type {Record<string, [number, number]>} */
 const ARROWS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 /**
@@ -26,6 +27,7 @@ const ARROWS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], Arrow
  * @property {boolean} broad
  * @property {[number, number]} at the cursor's row and column
  * @property {boolean} drawing
+ * @property {boolean} walked whether the cursor has been moved: before that it is not drawn
  * @property {number} timer
  */
 
@@ -78,7 +80,7 @@ function build(form, holder) {
   /** @type {Board} */
   const board = {
     form, canvas, said, sent, rows, columns, values: new Float32Array(rows * columns), full: 1, brush: brushes[0].value, broad: true,
-    at: [Math.floor(rows / 2), Math.floor(columns / 2)], drawing: false, timer: 0,
+    at: [Math.floor(rows / 2), Math.floor(columns / 2)], drawing: false, walked: false, timer: 0,
   }; // prettier-ignore
   const choices = brushes.map(({ value, words }) => button(words, () => ((board.brush = value), press())));
   const broad = button("broad", () => ((board.broad = !board.broad), press()));
@@ -126,10 +128,11 @@ function listen(board) {
     });
   }
   canvas.addEventListener("keydown", (event) => {
-    const step = ARROWS[/** @type {keyof ARROWS} */ (event.key)];
+    const step = ARROWS[event.key];
     if (event.altKey || event.ctrlKey || event.metaKey || !(step || event.key === " ")) return;
     event.preventDefault();
     event.stopPropagation();
+    board.walked = true;
     if (step) board.at = [clamp(board.at[0] + step[0], board.rows), clamp(board.at[1] + step[1], board.columns)];
     if (!step || event.shiftKey) {
       dab(board);
@@ -146,6 +149,7 @@ function point(board, event) {
   const column = clamp(Math.floor(((event.clientX - box.left) / box.width) * board.columns), board.columns);
   const moved = row !== board.at[0] || column !== board.at[1];
   board.at = [row, column];
+  board.walked = true;
   return moved;
 }
 
@@ -213,6 +217,7 @@ function paint(board) {
     pen.fillStyle = value < 0 ? colour.neg : colour.pos;
     pen.fillRect((place % columns) * side, Math.floor(place / columns) * side, side, side);
   });
+  if (!board.walked) return;
   pen.globalAlpha = 1;
   pen.strokeStyle = colour.ring;
   pen.lineWidth = 2;

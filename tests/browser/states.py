@@ -119,6 +119,6 @@ def one_tensor_a_kind(data: Data) -> dict[str, Data]:
     are given the last of each kind."""
     tensors = {name: tensor for name, tensor in data["trace"]["tensors"].items() if "@" not in name}
     made = {output: (step["phase"], step["op"]) for step in data["trace"]["steps"] for output in step["outputs"]}
-    sent = {one["to"]: ("backward", step["op"]) for step in data["trace"]["steps"] for one in step["sends"]}
+    sent = {one["to"]: ("backward", step["op"]) for step in data["trace"]["steps"] for one in step.get("sends", ())}
     kinds = {made.get(name) or sent.get(name) or tensor["kind"]: name for name, tensor in tensors.items()}
     return {name: tensors[name] for name in kinds.values()}
