@@ -44,7 +44,7 @@ class TableNetwork(nn.Module):
         self.hidden = [f"hidden{number}" for number in range(1, len(sizes) - 1)]
         self.above = "class" if task == "class" else "output"
         self.symbols = {"x": "x", "target": "t", "prediction": "ln p" if task == "class" else "ŷ", "loss": "L"}
-        self.symbols |= {"probability": "p", "surprise": "−ln pₜ"}
+        self.symbols |= {"probability": "p", "picked": "ln pₜ", "surprise": "−ln pₜ"}
         self.axes = {"x": "feature", "target": "one" if task == "class" else "output"}
         below = "feature"
         for number, (name, fan_in, fan_out) in enumerate(layers(sizes), 1):
@@ -70,7 +70,8 @@ class TableNetwork(nn.Module):
 
 def cross_entropy(prediction: Float[Tensor, "*example class"], target: Int[Tensor, "*example one"]) -> Tensor:
     """-ln p of the target, averaged over the examples."""
-    return tap("loss", tap("surprise", -prediction.gather(-1, target), "one").mean())
+    picked = tap("picked", prediction.gather(-1, target), "one")
+    return tap("loss", tap("surprise", -picked, "one").mean())
 
 
 def squared_error(prediction: Float[Tensor, "*example output"], target: Float[Tensor, "*example output"]) -> Tensor:
