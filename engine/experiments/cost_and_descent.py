@@ -59,7 +59,7 @@ def walk(
     *,
     weight_only: bool = False,
 ) -> Walk:
-    """A descent from (w, b) on the line's loss.
+    """A descent from (w, b) on the line's loss, by its slopes: the mean of (ŷ - y) x for w, of ŷ - y for b.
 
     rule: sgd, momentum (0.9) or adam. batch: points a step, drawn without putting back until all have been seen; order:
     the seed of that. weight_only: b stays where it is.
@@ -70,19 +70,16 @@ def walk(
     places: list[tuple[float, float]] = []
     losses: list[float] = []
     for _, picked in zip(range(steps + 1), _batches(batch, order), strict=False):
-        for parameter in parameters.values():
-            parameter.requires_grad_()
-        whole = loss(F.linear(x, **parameters), y)
         place = parameters["weight"].item(), parameters["bias"].item()
         if not all(abs(one) <= LARGEST for one in place):
             return Walk(tuple(places), tuple(losses), batch, True)
         places.append(place)
-        losses.append(whole.item())
-        value = whole if picked is None else loss(F.linear(x[picked], **parameters), y[picked])
-        gradients = dict(zip(parameters, torch.autograd.grad(value, list(parameters.values())), strict=True))
+        prediction = F.linear(x, **parameters)
+        losses.append(loss(prediction, y).item())
+        share = (prediction - y)[picked] / batch
+        gradients = {"weight": share.T @ x[picked], "bias": share.sum(0)}
         if weight_only:
             del gradients["bias"]
-        parameters = {name: parameter.detach() for name, parameter in parameters.items()}
         optimiser.step({name: parameters[name] for name in gradients}, gradients, rate)
     return Walk(tuple(places), tuple(losses), batch, False)
 
@@ -92,12 +89,12 @@ def _points() -> tuple[Float[Tensor, "point 1"], Float[Tensor, "point 1"]]:
     return x, y
 
 
-def _batches(size: int, order: int) -> Iterator[Tensor | None]:
-    """Which points each step looks at; None is all of them."""
+def _batches(size: int, order: int) -> Iterator[Tensor | slice]:
+    """Which points each step looks at."""
     chance = torch.Generator().manual_seed(order)
     while True:
         if size == ALL:
-            yield None
+            yield slice(None)
         else:
             yield from torch.randperm(ALL, generator=chance).split(size)
 
