@@ -17,6 +17,7 @@ from engine.data import mnist
 from engine.models import catalogue
 from engine.models.cost_and_descent import POINTS, loss
 from engine.models.digit_network import DigitNetwork
+from engine.skeleton import private_copy
 from engine.training.descent import MOMENTUM
 from engine.training.optimisers import SGD, Adam, Optimiser
 
@@ -130,7 +131,7 @@ def surface(w: Sequence[float], b: Sequence[float]) -> list[list[float]]:
 def tiny_losses(rates: tuple[float, ...]) -> tuple[float, ...]:
     """The tiny network's loss on its default example after one step on all 13 parameters, for each rate."""
     model = catalogue()["tiny_network"]
-    module, run = model.module(), model.trace({})
+    module, run = private_copy(model.module()).module, model.trace({})
 
     def value(network: Callable[[Tensor], Tensor]) -> Tensor:
         return model.loss_for()(network(run["x"]), run["target"])

@@ -152,7 +152,7 @@ class TableTraining:
         """Also with another learning rate, batch size or optimiser; a new optimiser remembers nothing."""
         for name, value in self._fixed.items():
             if state["fixed"][name] != value:
-                raise ValueError(f"{name} must stay {state['fixed'][name]}; got {value}")
+                raise ValueError(f"the state's {name} must stay {state['fixed'][name]}; got {value}")
         with torch.no_grad():
             for name, value in state["parameters"].items():
                 self._parameters[name].copy_(value)

@@ -25,6 +25,7 @@ from app.settings import Settings
 if TYPE_CHECKING:
     from starlette.testclient import TestClient
 
+WAIT_SECONDS = 120  # a stream of the longest training that may be asked for, on a slow machine
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 ROUTES = {
     ("get", "/api/v1/models"),
@@ -112,7 +113,7 @@ def test_every_answer_is_one_that_the_description_names(
     def hold(case: Any, known: bool) -> None:
         if known and case.path_parameters:
             case.path_parameters.update({name: real[name] for name in case.path_parameters})
-        case.call_and_validate(checks=CHECKS, headers={"host": "127.0.0.1"}, session=session)
+        case.call_and_validate(checks=CHECKS, headers={"host": "127.0.0.1"}, session=session, timeout=WAIT_SECONDS)
         if path.endswith(BEGINS):
             end_runs(session)
 

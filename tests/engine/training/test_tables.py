@@ -106,7 +106,7 @@ def test_a_branch_may_change_the_rate_and_not_the_network():
     other.resume(first.state())
     assert last(other).step == 4
     for changed in ({"hidden": "9"}, {"share": 0.5}, {"activation": "relu"}, {"seed": 1}):
-        with pytest.raises(ValueError, match=f"{next(iter(changed))} must stay"):
+        with pytest.raises(ValueError, match=f"the state's {next(iter(changed))} must stay"):
             training(4, **changed).resume(first.state())
 
 
