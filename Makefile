@@ -31,8 +31,16 @@ NPM_FLAGS ?=
 serve: install  ## the site, on HOST and PORT
 	exec $(PY) -m app
 
-test: tools browser  ## every test, the browser's too; ARGS goes to pytest
+test: tools browser  ## every test, the browser's beside the others; with ARGS, pytest on those alone
+ifdef ARGS
 	$(PY) -m pytest $(ARGS)
+else
+	@$(PY) -m pytest tests/browser >$(VENV)/browser.log 2>&1 & browser=$$!; failed=0; \
+	trap "kill $$browser 2>/dev/null" EXIT; \
+	$(PY) -m pytest tests/engine tests/test_*.py || failed=1; \
+	$(PY) -m pytest tests/app || failed=1; \
+	wait $$browser || failed=1; cat $(VENV)/browser.log; exit $$failed
+endif
 
 check: tools  ## lint, format, types of Python and JavaScript, layout of the tree
 	$(PY) -m ruff check .

@@ -1,9 +1,14 @@
-"""What watched training costs: one pass over MNIST with progress after every step, against a bare PyTorch loop."""
+"""What watched training costs: one pass over MNIST with progress, in the engine and on the site, against a bare loop."""
 
 from __future__ import annotations
 
+import http.client
+import json
+import statistics
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import torch
 from torch import nn
@@ -15,6 +20,7 @@ from engine.data import mnist
 from engine.training.digits import DigitTraining
 from engine.training.recipe import RATES
 from engine.training.training import prepare
+from tests.browser.site import running_site
 
 BATCH_SIZE, STEPS, ROUNDS = 100, 600, 7
 THEIRS = {
@@ -37,6 +43,14 @@ def measure() -> Iterator[Row]:
             at_most=1.5,
             rounds=ROUNDS,
         )
+    with tempfile.TemporaryDirectory() as folder, running_site(Path(folder)) as address:
+        times = [
+            (_streamed_s(address.removeprefix("http://")), _seconds(lambda: _bare(x, labels, THEIRS["sgd"])))
+            for _ in range(ROUNDS)
+        ]
+    served_s, bare_s = (statistics.median(column) for column in zip(*times, strict=True))
+    detail = f"{served_s * 1000:.3g} ms / {bare_s * 1000:.3g} ms"
+    yield Row("digits, sgd: one pass on the site, watched / a bare loop", served_s / bare_s, "x", at_most=1.5, detail=detail)
     start = time.perf_counter()
     reached = _watched("sgd")
     detail = f"{reached:.2%} of the test images"
@@ -49,6 +63,28 @@ def _watched(optimiser: str) -> float:
     assert isinstance(training, DigitTraining)
     *_, last = training
     return last.test_accuracy
+
+
+def _streamed_s(host: str) -> float:
+    """One pass in a worker of the site, from its first line of progress to its last, all lines read."""
+    connection = http.client.HTTPConnection(host)
+    body = json.dumps({"steps": STEPS, "recipe": {"batch_size": BATCH_SIZE}, "stream": True})
+    connection.request("POST", "/api/v1/models/digit_network/train", body, {"Content-Type": "application/json"})
+    response = connection.getresponse()
+    if response.status != 200:
+        raise RuntimeError(f"expected status 200; got {response.status}: {response.read()[:400]!r}")
+    while b'"step":0' not in response.readline():
+        pass
+    start = time.perf_counter()
+    response.read()
+    connection.close()
+    return time.perf_counter() - start
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
 
 
 def _bare(x: torch.Tensor, labels: torch.Tensor, make: Callable[..., torch.optim.Optimizer]) -> None:

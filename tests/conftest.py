@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Before anything imports the engine: every annotation in it, shapes included, is checked on every call.
-# As in PEP 484, an int will do where a float is asked for.
-jaxtyping.install_import_hook("engine", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
-
 # `ci` is the default, so that the same tests see the same examples everywhere; `--hypothesis-profile=explore` looks
 # for new ones. Slow examples are the machine's matter, not a failure.
 settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -31,6 +27,18 @@ settings.register_profile(
 settings.load_profile("ci")
 
 TESTS = Path(__file__).parent
+UNCHECKED = (TESTS / "app", TESTS / "browser")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before anything imports the engine: every annotation in it, shapes included, is checked on every call.
+
+    Not where only pages are tested: it makes them five times slower. As in PEP 484, an int will do where a float is
+    asked for.
+    """
+    asked = [Path(arg.partition("::")[0]).resolve() for arg in config.args]
+    if not all(any(path.is_relative_to(folder) for folder in UNCHECKED) for path in asked):
+        jaxtyping.install_import_hook("engine", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 
 
 @pytest.fixture(autouse=True)

