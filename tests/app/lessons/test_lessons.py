@@ -1,15 +1,21 @@
-"""Lessons are found, named after their modules, and have all their files."""
+"""Lessons are found, named after their modules, have all their files, and their exercises are marked by the engine."""
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
+import itertools
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from app import lessons
+from app.exercise import check, exercises
 from app.lessons import Lesson, catalogue, no_exercises, no_prose
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
 
 ROOT = Path(lessons.__file__).parents[2]
 
@@ -46,3 +52,31 @@ def test_lesson_needs_neither_numbers_nor_exercises() -> None:
     lesson = Lesson(slug="s", title="t", part="p", order=9, summary="", model="tiny_network")
     assert (lesson.prose, lesson.exercises) == (no_prose, no_exercises)
     assert lesson.exercises(3) == ()
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("slug", list(catalogue()))
+def test_every_exercise_is_marked_by_what_the_engine_answers(slug: str, seed: int) -> None:
+    found = exercises(slug, seed)
+    assert len(found) >= 3
+    for one in found:
+        if one.kind != "thought":
+            assert check(slug, one.n, one.answer if one.kind == "choice" else repr(one.answer), seed).status == "right"
+        if one.kind == "number":
+            wrong = one.answer + max(0.5, 2 * one.tolerance)
+            assert check(slug, one.n, repr(wrong), seed).status == "wrong", one.title
+            told_apart = itertools.combinations((one.answer, *(slip for slip, _ in one.slips)), 2)
+            assert all(abs(a - b) > 2 * one.tolerance for a, b in told_apart), one.title
+
+
+@pytest.mark.parametrize("slug", list(catalogue()))
+def test_a_seed_has_its_own_exercises_numbered_from_1(slug: str) -> None:
+    assert exercises(slug, 3) == exercises(slug, 3)
+    assert len({tuple(one.prompt for one in exercises(slug, seed)) for seed in range(6)}) > 2
+    assert [one.n for one in exercises(slug)] == list(range(1, len(exercises(slug)) + 1))
+
+
+@pytest.mark.parametrize("slug", list(catalogue()))
+def test_every_exercise_leads_to_the_run_it_is_about(client: TestClient, slug: str) -> None:
+    for link in sorted({one.link for seed in range(2) for one in exercises(slug, seed)}):
+        assert client.get(link, headers={"accept": "text/html"}).status_code == 200, link

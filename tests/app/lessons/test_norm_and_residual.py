@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from app.exercise import check
 from app.lessons.norm_and_residual import LESSON, SLUG, prose
 from app.shown import shown
 from engine.experiments.norm_and_residual import by_depth, by_distance
@@ -77,18 +76,6 @@ def test_every_chart_has_its_numbers_in_a_table(client):
     captions = [caption.text for caption in page.all("caption")]
     assert "Size of activations and share of the gradient at some layers" in captions
     assert "The gradient by distance, as a share of the last word's own" in captions
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_every_exercise_is_answered_by_the_engine_and_its_link_opens(seed, client):
-    for one in LESSON.exercises(seed):
-        if one.kind != "thought":
-            given = one.answer if isinstance(one.answer, str) else repr(one.answer)
-            assert check(SLUG, one.n, given, seed).status == "right", one.title
-        for slip, _ in one.slips:
-            assert abs(slip - one.answer) > one.tolerance, one.title
-        if seed < 2:
-            assert client.get(one.link).status_code == 200, one.title
 
 
 def test_exercises_vary_with_the_seed_and_are_the_same_for_one():

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import torch
 
-from app.exercise import check
 from app.lessons.one_block_one_step import LESSON, SLUG, prose
 from app.shown import shown
 from engine.experiments.one_block_one_step import losses
@@ -98,18 +97,6 @@ def test_only_the_last_part_of_the_update_is_said_to_move_a_parameter(client):
 
     assert words("W_U.second_moment") == "prepares the update"
     assert words("W_U.updated") == "moves a parameter against its gradient"
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_every_exercise_is_answered_by_the_engine_and_its_link_opens(seed, client):
-    for one in LESSON.exercises(seed):
-        if one.kind != "thought":
-            given = one.answer if isinstance(one.answer, str) else repr(one.answer)
-            assert check(SLUG, one.n, given, seed).status == "right", one.title
-        for slip, _ in one.slips:
-            assert abs(slip - one.answer) > one.tolerance, one.title
-        if seed < 2:
-            assert client.get(one.link).status_code == 200, one.title
 
 
 @pytest.mark.parametrize("seed", range(12))
