@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
+
+# Before anything imports the engine: in its modules that write shapes every annotation is checked on every call. (In
+# all modules that would make tests three times slower.) As in PEP 484, an int will do where a float is asked for.
+SHAPED = [path for path in sorted((ROOT / "engine").rglob("*.py")) if "from jaxtyping" in path.read_text("utf-8")]
+jaxtyping.install_import_hook(
+    [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in SHAPED],
+    "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))",
+)
+
 # `ci` is the default, so that the same tests see the same examples everywhere; `--hypothesis-profile=explore` looks
 # for new ones. Slow examples are the machine's matter, not a failure.
 settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -25,20 +36,6 @@ settings.register_profile(
     "explore", max_examples=1000, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("ci")
-
-TESTS = Path(__file__).parent
-UNCHECKED = (TESTS / "app", TESTS / "browser")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Before anything imports the engine: every annotation in it, shapes included, is checked on every call.
-
-    Not where only pages are tested: it makes them five times slower. As in PEP 484, an int will do where a float is
-    asked for.
-    """
-    asked = [Path(arg.partition("::")[0]).resolve() for arg in config.args]
-    if not all(any(path.is_relative_to(folder) for folder in UNCHECKED) for path in asked):
-        jaxtyping.install_import_hook("engine", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 
 
 @pytest.fixture(autouse=True)

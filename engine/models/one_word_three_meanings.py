@@ -109,7 +109,7 @@ def loss(prediction: Tensor, target: Tensor) -> Tensor:
 MODEL = Model(
     name="one_word_three_meanings",
     title="One word, three meanings",
-    summary="The vector of `mole` before and after it has listened to the words around it.",
+    summary="The vector of “mole” before and after it has listened to the words around it.",
     build=OneWordThreeMeanings,
     loss=loss,
     inputs=(InputField("tokens", size=4, default=CONTEXTS[0], words=WORDS),),

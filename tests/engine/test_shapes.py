@@ -1,4 +1,4 @@
-"""Annotations of the engine, shapes included, are checked on every call while its tests run."""
+"""Shapes in the engine's signatures are checked on every call while tests run."""
 
 from __future__ import annotations
 
