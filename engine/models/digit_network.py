@@ -48,8 +48,8 @@ class DigitNetwork(nn.Module):
         super().__init__()
         self.activation, self.loss = activation, loss
         self.hidden = [f"hidden{number}" for number in range(1, len(hidden) + 1)]
-        self.symbols = {"x": "x", "target": "t", "prediction": "ln p", "probability": "p", "surprise": "−ln pₜ"}
-        self.symbols |= {"wanted": "y", "error": "e", "squares": "e²", "cost": "Σe²", "loss": "L"}
+        self.symbols = {"x": "x", "target": "t", "prediction": "ln p", "probability": "p", "picked": "ln pₜ", "surprise": "−ln pₜ"}
+        self.symbols |= {"class": "c", "onehot": "o", "wanted": "y", "error": "e", "squares": "e²", "cost": "Σe²", "loss": "L"}
         self.axes = {"x": "pixel", "target": "one"}
         below = "pixel"
         for number, (name, fan_in, fan_out) in enumerate(layers(hidden), 1):
@@ -77,12 +77,13 @@ class DigitNetwork(nn.Module):
 
 def cross_entropy(prediction: Float[Tensor, "*example digit"], target: Int[Tensor, "*example one"]) -> Tensor:
     """-ln p of the target, averaged over the examples."""
-    return tap("loss", tap("surprise", -prediction.gather(-1, target), "one").mean())
+    return tap("loss", tap("surprise", -tap("picked", prediction.gather(-1, target), "one"), "one").mean())
 
 
 def squared_error(prediction: Float[Tensor, "*example digit"], target: Int[Tensor, "*example one"]) -> Tensor:
     """The squared distances to 1 for the target and 0 for the other digits, summed, averaged over the examples."""
-    wanted = tap("wanted", F.one_hot(target.squeeze(-1), len(mnist.DIGITS)).to(prediction.dtype), "digit")
+    onehot = tap("onehot", F.one_hot(tap("class", target.squeeze(-1)), len(mnist.DIGITS)), "digit")
+    wanted = tap("wanted", onehot.to(prediction.dtype), "digit")
     squares = tap("squares", tap("error", prediction - wanted, "digit").square(), "digit")
     return tap("loss", tap("cost", squares.sum(-1)).mean())
 

@@ -73,6 +73,10 @@ class TextToVectors(nn.Module):
         "sinusoid": "S",
         "first": "x",
         "second": "y",
+        "first_cosine": "x cos φ",
+        "second_sine": "y sin φ",
+        "first_sine": "x sin φ",
+        "second_cosine": "y cos φ",
         "turned_first": "x′",
         "turned_second": "y′",
         "turned": "R",
@@ -142,8 +146,12 @@ def turn(
     """Each pair of neighbouring features turned in its plane. Source: Su et al. 2021, eq. 13."""
     first = tap("first", x[..., 0::2], "position pair")
     second = tap("second", x[..., 1::2], "position pair")
-    turned_first = tap("turned_first", first * cosine - second * sine, "position pair")
-    turned_second = tap("turned_second", first * sine + second * cosine, "position pair")
+    first_cosine = tap("first_cosine", first * cosine, "position pair")
+    second_sine = tap("second_sine", second * sine, "position pair")
+    first_sine = tap("first_sine", first * sine, "position pair")
+    second_cosine = tap("second_cosine", second * cosine, "position pair")
+    turned_first = tap("turned_first", first_cosine - second_sine, "position pair")
+    turned_second = tap("turned_second", first_sine + second_cosine, "position pair")
     return tap("turned", torch.stack((turned_first, turned_second), -1), "position pair part").flatten(-2)
 
 
