@@ -31,14 +31,17 @@ NPM_FLAGS ?=
 serve: install  ## the site, on HOST and PORT
 	exec $(PY) -m app
 
-test: tools browser  ## every test, the browser's beside the others; with ARGS, pytest on those alone
+# Two processes side by side, about equally long: what waits for a browser, and the rest.
+NUMBERS := tests/browser/test_numbers.py
+
+test: tools browser  ## every test; with ARGS, pytest on those alone
 ifdef ARGS
 	$(PY) -m pytest $(ARGS)
 else
-	@$(PY) -m pytest tests/browser >$(VENV)/browser.log 2>&1 & browser=$$!; failed=0; \
+	@$(PY) -m pytest tests/browser --ignore=$(NUMBERS) >$(VENV)/browser.log 2>&1 & browser=$$!; failed=0; \
 	trap "kill $$browser 2>/dev/null" EXIT; \
 	$(PY) -m pytest tests/engine tests/test_*.py || failed=1; \
-	$(PY) -m pytest tests/app || failed=1; \
+	$(PY) -m pytest tests/app $(NUMBERS) || failed=1; \
 	wait $$browser || failed=1; cat $(VENV)/browser.log; exit $$failed
 endif
 
