@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -33,7 +34,7 @@ class Node:
     def get(self, name: str, default: str | None = None) -> str | None:
         return self.attributes.get(name, default)
 
-    @property
+    @functools.cached_property
     def classes(self) -> set[str]:
         return set(self.attributes.get("class", "").split())
 
@@ -53,10 +54,12 @@ class Node:
                 yield child
 
     def walk(self) -> Iterator[Node]:
-        yield self
-        for child in self.children:
-            if isinstance(child, Node):
-                yield from child.walk()
+        """It and all elements in it, in the order of the page."""
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting += [child for child in reversed(node.children) if isinstance(child, Node)]
 
     def all(self, tag: str = "", *, where: Callable[[Node], bool] = lambda _: True, **attributes: str) -> list[Node]:
         """Elements below by tag and attributes (`cls` is a class, underscores stand for dashes)."""

@@ -10,7 +10,8 @@ EXACT = """(parts) => parts.flatMap((part) => [...part.querySelectorAll('data.n,
 
 
 def exact(parts: Locator) -> list[float]:
-    """The exact numbers shown in some parts of the page, in order."""
+    """The exact numbers shown in some parts of the page, in order; of a page that has arrived whole."""
+    parts.page.wait_for_load_state("domcontentloaded")
     return parts.evaluate_all(EXACT)
 
 

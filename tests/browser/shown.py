@@ -11,13 +11,14 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from tests.app.markup import Node, parse
 from tests.browser.states import Data, page_data
 
 NAMES = ("aria-label", "title", "alt", "placeholder")
+ALL_NUMBERS = re.compile(r'<details id="numbers".*?</details>', re.DOTALL)
 AT_ONCE = 2
 """How many pages a site is asked for ahead."""
 
@@ -29,19 +30,19 @@ class Marked:
     exact: str
     text: str
     digits: str
-    place: str
+    node: Node = field(compare=False)
 
 
 class ShownPage:
     """The `main` of a page's HTML."""
 
     def __init__(self, html: str) -> None:
-        (self.main,) = parse(html).all("main")
+        self.main = parse(html[html.index("<main") : html.index("</main>")]).one("main")
 
     @cached_property
-    def texts(self) -> dict[str, str]:
-        """Every text with a digit in it that is no notation, with where it stands first."""
-        found: dict[str, str] = {}
+    def texts(self) -> dict[str, Node]:
+        """Every text with a digit in it that is no notation, with the element in which it stands first."""
+        found: dict[str, Node] = {}
         for node in _without_notation(self.main, in_api=self.main.get("data-page") == "api"):
             texts = [child for child in node.children if isinstance(child, str)]
             if node.tag != "data":
@@ -50,13 +51,13 @@ class ShownPage:
                 texts.append(node.get("value") or "")
             for text in texts:
                 if re.search(r"\d", text):
-                    found.setdefault(text, _place(node))
+                    found.setdefault(text, node)
         return found
 
     @property
     def marked(self) -> set[Marked]:
         return {
-            Marked(_exact(node) or "", node.text, node.get("title") or "", _place(node))
+            Marked(_exact(node) or "", node.text, node.get("title") or "", node)
             for node in self.main.walk()
             if "n" in node.classes and (node.tag == "data" or (node.tag == "tspan" and "data-value" in node.attributes))
         }
@@ -102,16 +103,22 @@ def _above(node: Node) -> Iterator[Node]:
         at = at.parent
 
 
-def _place(node: Node) -> str:
+def place(node: Node) -> str:
     near = [node, *list(_above(node))[:3]]
     return " ".join(f"<{one.tag} {one.get('class') or one.get('id') or ''}>" for one in reversed(near))
 
 
 def pages(server: str, urls: list[str]) -> Iterator[tuple[str, ShownPage, Data]]:
     """Each address with its page and its data, asked for ahead of need; also of pages that say what they could not
-    read (422)."""
+    read (422). The list of all numbers stands in the first page of several that have the same one."""
+    seen: set[tuple[str, str]] = set()
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for url, (html, data) in zip(urls, pool.map(lambda url: _fetched(server, url), urls), strict=True):
+            listed = ALL_NUMBERS.search(html)
+            if listed is not None:
+                known = (data["trace"]["id"], re.sub(r' href="[^"]*"', "", listed[0]))
+                html = html.replace(listed[0], "") if known in seen else html
+                seen.add(known)
             yield url, ShownPage(html), data
 
 

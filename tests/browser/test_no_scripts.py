@@ -27,6 +27,7 @@ def lesson(no_script_page: Page) -> Page:
 def run(page: Page) -> None:
     """Sends the stage's form by its visible button."""
     page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_load_state("domcontentloaded")
 
 
 def edit(page: Page, name: str, value: str) -> None:
@@ -49,6 +50,7 @@ def switch(page: Page, unit: int, kind: str, number: str = "") -> None:
 
 def edits(page: Page) -> list[str]:
     """What the page says was changed."""
+    page.wait_for_load_state("domcontentloaded")
     return [text.replace("\u00a0", " ").strip() for text in page.locator("#compare li code").all_inner_texts()]
 
 

@@ -18,8 +18,8 @@ from playwright.sync_api import Page, expect
 from app import numbers
 from app.space import cell_name, split_cell
 from app.templating import filled
-from tests.app.markup import NUMBER, data_numbers
-from tests.browser.shown import ShownPage, page_html, pages
+from tests.app.markup import NUMBER, Node, data_numbers
+from tests.browser.shown import ShownPage, page_html, pages, place
 from tests.browser.states import (
     Data,
     address,
@@ -76,18 +76,18 @@ def _problems(shown: ShownPage, known: Any) -> Iterator[str]:
     for part in shown.marked:
         value = float(part.exact)
         if math.isfinite(value) and not {value, -value} & values:
-            yield f"{part.exact} in {part.place}"
+            yield f"{part.exact} in {place(part.node)}"
         if part.text != numbers.text(value):
-            yield f"“{part.text}” stands for {part.exact} in {part.place}"
+            yield f"“{part.text}” stands for {part.exact} in {place(part.node)}"
         if part.digits not in ("", numbers.digits(value)):
-            yield f"“{part.digits}” is said to be all digits of {part.exact} in {part.place}"
+            yield f"“{part.digits}” is said to be all digits of {part.exact} in {place(part.node)}"
 
 
-def _unwritten(texts: dict[str, str], written: set[str]) -> Iterator[str]:
-    for text, place in texts.items():
+def _unwritten(texts: dict[str, Node], written: set[str]) -> Iterator[str]:
+    for text, node in texts.items():
         for number in NUMBER.findall(text):
             if number not in written:
-                yield f"{number} in “{text.strip()[:80]}” of {place}"
+                yield f"{number} in “{text.strip()[:80]}” of {place(node)}"
 
 
 def _cell_problems(shown: ShownPage, trace: Data) -> Iterator[str]:
@@ -153,8 +153,8 @@ def test_every_number_of_every_kind_of_step_in_every_view_is_in_the_pages_data(s
 def test_every_number_of_every_kind_of_run_is_in_the_pages_data(server: str, path: str) -> None:
     data = page_data(server, path)
     urls = []
-    for place, run in enumerate(runs(data).values()):
-        views = data["views"] if path in lesson_pages() else [data["views"][place % len(data["views"])]]
+    for number, run in enumerate(runs(data).values()):
+        views = data["views"] if path in lesson_pages() else [data["views"][number % len(data["views"])]]
         for view, step in zip(views, steps_by_phase(data), strict=False):
             urls.append(address(path, run, f"step={step}", f"view={view}"))
     _check_all(server, urls)

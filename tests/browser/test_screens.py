@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, ViewportSize
 
 from tests.browser.conftest import THEMES
 from tests.browser.fitting import overflowing
@@ -27,7 +27,11 @@ STATES = [
     "?a1=3&a2=9/2&hidden.weight[0,0]=0.123456",
 ]
 
-
+SIZES: list[ViewportSize] = [
+    {"width": 360, "height": 780},
+    {"width": 1024, "height": 768},
+    {"width": 1920, "height": 1080},
+]
 OTHERS = [path for path in staged_pages() if path not in lesson_pages()]
 TRACE = "a stored trace"
 
@@ -35,15 +39,17 @@ TRACE = "a stored trace"
 @pytest.mark.parametrize(
     "path", [*plain_pages(), *lesson_pages(), *OTHERS[:1], TRACE, *(FIRST + state for state in STATES)]
 )
-@pytest.mark.parametrize("viewport", [(360, 780), (1024, 768), (1920, 1080)])
-def test_every_page_fits_its_window(page: Page, server: str, viewport: tuple[int, int], path: str) -> None:
+def test_every_page_fits_its_window(page: Page, server: str, path: str) -> None:
+    page.set_viewport_size(SIZES[0])
     page.goto(stored_trace(server, FIRST) if path == TRACE else path)
     page.wait_for_function("() => document.fonts.status === 'loaded'")
-    found = overflowing(page)
-    for theme in THEMES if FOLDER else ():
-        page.emulate_media(color_scheme=theme)
-        _keep(page, path, f"{viewport[0]}-{theme}")
-    assert found == []
+    for size in SIZES:
+        page.set_viewport_size(size)
+        found = overflowing(page)
+        for theme in THEMES if FOLDER else ():
+            page.emulate_media(color_scheme=theme)
+            _keep(page, path, f"{size['width']}-{theme}")
+        assert found == [], size
 
 
 def _keep(page: Page, path: str, size: str) -> None:
