@@ -1,4 +1,4 @@
-"""What watched training costs: one pass over MNIST with progress, in the engine and on the site, against a bare loop."""
+"""What watched training costs: one pass over MNIST, in the engine and on the site, against a bare PyTorch loop."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def measure() -> Iterator[Row]:
         ]
     served_s, bare_s = (statistics.median(column) for column in zip(*times, strict=True))
     detail = f"{served_s * 1000:.3g} ms / {bare_s * 1000:.3g} ms"
-    yield Row("digits, sgd: one pass on the site, watched / a bare loop", served_s / bare_s, "x", at_most=1.5, detail=detail)
+    what = "digits, sgd: one pass on the site, watched / a bare loop"
+    yield Row(what, served_s / bare_s, "x", at_most=1.5, detail=detail)
     start = time.perf_counter()
     reached = _watched("sgd")
     detail = f"{reached:.2%} of the test images"

@@ -48,8 +48,9 @@ class DigitNetwork(nn.Module):
         super().__init__()
         self.activation, self.loss = activation, loss
         self.hidden = [f"hidden{number}" for number in range(1, len(hidden) + 1)]
-        self.symbols = {"x": "x", "target": "t", "prediction": "ln p", "probability": "p", "picked": "ln pₜ", "surprise": "−ln pₜ"}
-        self.symbols |= {"class": "c", "onehot": "o", "wanted": "y", "error": "e", "squares": "e²", "cost": "Σe²", "loss": "L"}
+        self.symbols = {"x": "x", "target": "t", "prediction": "ln p", "probability": "p", "loss": "L"}
+        self.symbols |= {"picked": "ln pₜ", "surprise": "−ln pₜ"}
+        self.symbols |= {"class": "c", "onehot": "o", "wanted": "y", "error": "e", "squares": "e²", "cost": "Σe²"}
         self.axes = {"x": "pixel", "target": "one"}
         below = "pixel"
         for number, (name, fan_in, fan_out) in enumerate(layers(hidden), 1):
