@@ -19,9 +19,15 @@ from engine.trace import Axis, Operand, Step, TensorRecord
 def written(
     row: Op, roles: Mapping[str, TensorRecord], out: TensorRecord, attributes: Mapping[str, Any]
 ) -> tuple[str, str]:
-    """An operation as text and as LaTeX."""
-    labels = StepLabels(roles, out, attributes)
-    return row.text(labels), row.tex(StepLabels(roles, out, attributes, tex=True))
+    """An operation as text and as LaTeX. Where the symbol says it already (Kᵀ is K turned), the symbol alone."""
+    text = row.text(StepLabels(roles, out, attributes))
+    tex = row.tex(StepLabels(roles, out, attributes, tex=True))
+    return _once(text), _once(tex)
+
+
+def _once(equation: str) -> str:
+    left, _, right = equation.partition(" = ")
+    return left if left == right else equation
 
 
 class Assembler:

@@ -26,15 +26,13 @@ def test_run_is_deterministic(model):
     assert one.id == two.id
 
 
-def test_every_step_has_a_name_of_its_model_with_every_choice_of_options(model):
+def test_every_step_has_a_name_of_its_model_and_says_more_than_it_with_every_choice_of_options(model):
     choices = [[(option.name, value) for value in option.values] for option in model.options]
     for chosen in itertools.product(*choices):
-        unnamed = [
-            name
-            for name in model.trace({"options": dict(chosen)}).tensors
-            if any(part[:1] == ":" for part in name.split("."))
-        ]
-        assert unnamed == [], chosen
+        trace = model.trace({"options": dict(chosen)})
+        assert [name for name in trace.tensors if any(part[:1] == ":" for part in name.split("."))] == [], chosen
+        sides = [step.symbol.partition(" = ") for step in trace.steps]
+        assert [left for left, _, right in sides if left == right] == [], chosen
 
 
 def test_names_are_unique_and_operands_precede_their_use(model):
