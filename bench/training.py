@@ -69,7 +69,7 @@ def _watched(optimiser: str) -> float:
 def _streamed_s(host: str) -> float:
     """One pass in a worker of the site, from its first line of progress to its last, all lines read."""
     connection = http.client.HTTPConnection(host)
-    body = json.dumps({"steps": STEPS, "recipe": {"batch_size": BATCH_SIZE}, "stream": True})
+    body = json.dumps({"steps": STEPS, "recipe": {"batch_size": BATCH_SIZE}})
     connection.request("POST", "/api/v1/models/digit_network/train", body, {"Content-Type": "application/json"})
     response = connection.getresponse()
     if response.status != 200:
