@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from app.page import chain_rule
 from app.page.pictured import pictured
 from app.page.run import Data, Run, axes_data
@@ -125,13 +127,13 @@ def _figure(
         "role": role,
         "part": part,
         "rows": rows,
-        "more": _more(height, width, leading),
+        "more": _more(height, width, axes[: len(leading)]),
     }
 
 
-def _more(height: int, width: int, leading: Index) -> str:
+def _more(height: int, width: int, leading: Sequence[Axis]) -> str:
     """What is left out of a figure, in words; empty where nothing is."""
-    said = [f"the first of each of {len(leading)} leading axes"] if leading else []
+    said = [f"{axis.name} 1 of {axis.size}" for axis in leading]
     if height > MAX_ROWS:
         said.append(f"the first {MAX_ROWS} of {height} rows")
     if width > MAX_COLUMNS:
