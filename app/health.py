@@ -27,10 +27,13 @@ async def readyz(request: Request) -> Response:
 
 
 @router.get("/metrics")
-async def metrics_page(services: Shared) -> Response:
+async def metrics_page(request: Request, services: Shared) -> Response:
     """Prometheus' text form."""
     text = services.counters.text(
-        lane_jobs=services.lane.busy, training_runs=services.runs.lane.busy, stored_traces=len(services.store)
+        lane_jobs=services.lane.busy,
+        training_runs=services.runs.lane.busy,
+        stored_traces=len(services.store),
+        warming_up=int(request.app.state.warming.is_alive()),
     )
     return Response(text, media_type=metrics.MEDIA_TYPE, headers=_NO_STORE)
 

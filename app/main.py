@@ -139,7 +139,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     await asyncio.to_thread(services.runs.recover)
     app.state.ready = True
     stopping = threading.Event()
-    background = threading.Thread(target=_warm_later, args=(stopping,))
+    background = app.state.warming = threading.Thread(target=_warm_later, args=(stopping,))
     background.start()
     yield
     app.state.ready = False

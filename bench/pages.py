@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import statistics
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 from playwright.sync_api import Browser, Page
 
 from app.lessons import catalogue
 from bench.row import Row
-from tests.browser.site import running_chromium, running_site
+from bench.timing import resting_site
+from tests.browser.site import running_chromium
 
 COLD_STARTS = 5
 TYPED = 40
@@ -45,7 +44,7 @@ INTERACTIVE = """
 
 def measure() -> Iterator[Row]:
     """For each lesson: cold start, weight, and typing."""
-    with tempfile.TemporaryDirectory() as folder, running_site(Path(folder)) as address, running_chromium() as browser:
+    with resting_site() as address, running_chromium() as browser:
         for slug in catalogue():
             yield from _cold(browser, f"{address}/lessons/{slug}", slug)
             yield from _typing(browser, f"{address}/lessons/{slug}", slug)

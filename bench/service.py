@@ -7,16 +7,13 @@ import http.client
 import itertools
 import json
 import statistics
-import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import engine.models
 from bench.row import Row
-from bench.timing import median_ms
-from tests.browser.site import running_site
+from bench.timing import median_ms, resting_site
 
 TRACE = "/api/v1/models/tiny_network/trace"
 REQUESTS = 400
@@ -27,7 +24,7 @@ VISITORS = 2
 
 def measure() -> Iterator[Row]:
     """POST to JSON, requests a second, the first line of a stream, and pages while others train: the 2-3-1 network."""
-    with tempfile.TemporaryDirectory() as folder, running_site(Path(folder)) as address:
+    with resting_site() as address:
         host = address.removeprefix("http://")
         fresh = itertools.count()
         _times_ms(host, WARM_UP, fresh)

@@ -1,13 +1,18 @@
-"""Timing calls side by side, so that what else the machine does falls on both alike."""
+"""Timing calls side by side, so that what else the machine does falls on both alike; a site that has come to rest."""
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import statistics
+import tempfile
 import time
-from collections.abc import Callable
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from bench.row import Row
+from tests.browser.site import running_site
 
 Call = Callable[[], object]
 
@@ -35,3 +40,12 @@ def ratio(what: str, ours: Call, plain: Call, *, at_most: float | None = None, r
     """How many times as long our call takes as the plain one, both measured in turns."""
     ours_ms, plain_ms = median_ms(ours, plain, rounds=rounds)
     return Row(what, ours_ms / plain_ms, "x", at_most=at_most, detail=f"{ours_ms:.3g} ms / {plain_ms:.3g} ms")
+
+
+@contextlib.contextmanager
+def resting_site() -> Iterator[str]:
+    """The address of a site that has made all that it makes behind its start."""
+    with tempfile.TemporaryDirectory() as folder, running_site(Path(folder)) as address:
+        while "longhand_warming_up 1" in urllib.request.urlopen(f"{address}/metrics").read().decode():
+            time.sleep(0.2)
+        yield address

@@ -5,22 +5,19 @@ from __future__ import annotations
 import http.client
 import json
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 from bench.row import Row
-from bench.timing import ratio
+from bench.timing import ratio, resting_site
 from engine.data import mnist
 from engine.training.digits import DigitTraining
 from engine.training.recipe import RATES
 from engine.training.training import prepare
-from tests.browser.site import running_site
 
 BATCH_SIZE, STEPS, ROUNDS = 100, 600, 7
 THEIRS = {
@@ -43,7 +40,7 @@ def measure() -> Iterator[Row]:
             at_most=1.5,
             rounds=ROUNDS,
         )
-    with tempfile.TemporaryDirectory() as folder, running_site(Path(folder)) as address:
+    with resting_site() as address:
         times = [
             (_streamed_s(address.removeprefix("http://")), _seconds(lambda: _bare(x, labels, THEIRS["sgd"])))
             for _ in range(ROUNDS)

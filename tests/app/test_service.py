@@ -93,6 +93,11 @@ def test_requests_traces_and_streams_are_counted(client: TestClient) -> None:
     assert value("longhand_open_streams") == 0
 
 
+def test_whether_pages_are_still_made_ahead_is_a_gauge(client: TestClient) -> None:
+    client.app.state.warming.join()  # type: ignore[attr-defined]
+    assert "longhand_warming_up 0" in client.get("/metrics").text.splitlines()
+
+
 def test_paths_that_match_nothing_share_one_counter(client: TestClient) -> None:
     for number in range(5):
         client.get(f"/nothing/{number}")
